@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lexirow::files {
+
+/// Writes a file beside its final place, syncs it, then renames it: a reader sees the old file or
+/// the new one, whole. Destroyed without commit(), it removes the temporary file.
+class AtomicFile {
+ public:
+  /// Throws Error(io) naming the folder when it cannot be written.
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Throws Error(io); a full disk is told with the bytes needed and free.
+  void write(const void* data, std::int64_t bytes);
+  void write(std::string_view text) { write(text.data(), static_cast<std::int64_t>(text.size())); }
+  /// Syncs file and folder and renames.
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+  std::int64_t written_ = 0;
+};
+
+void write_file_atomically(const std::string& path, std::string_view contents);
+
+/// Appends whole lines to a log, created when missing; cut_to() shortens it.
+class AppendFile {
+ public:
+  explicit AppendFile(const std::string& path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+  void append(std::string_view text);
+  std::int64_t size() const { return size_; }
+  void cut_to(std::int64_t bytes);
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+/// The contents of a file. Throws Error(io) naming it.
+std::string read_file(const std::string& path);
+bool exists(const std::string& path);
+/// Creates a folder and its parents. Throws Error(io).
+void make_folder(const std::string& path);
+
+/// A new temporary file for raw ids beside `near_path`; its path is returned by path().
+class SpoolFile {
+ public:
+  explicit SpoolFile(const std::string& path);
+  ~SpoolFile();
+  SpoolFile(const SpoolFile&) = delete;
+  SpoolFile& operator=(const SpoolFile&) = delete;
+  void write(const void* data, std::int64_t bytes);
+  /// Flushes; the file stays.
+  void close();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace lexirow::files

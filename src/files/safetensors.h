@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lexirow::files {
+
+enum class DType { f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+
+std::int64_t dtype_bytes(DType dtype);
+std::string dtype_name(DType dtype);  ///< as in the file: F32, BF16, I64 ...
+
+/// A tensor to be written: borrowed bytes.
+struct TensorSource {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  const void* data = nullptr;
+};
+
+/// Writes the published safetensors format: eight bytes of header length, JSON padded so that the
+/// data start at a multiple of 8, packed little-endian values in the order given. Refuses duplicate
+/// names and a tensor named __metadata__ before anything is written. Atomic. Throws Error.
+void write_safetensors(const std::string& path, const std::vector<TensorSource>& tensors,
+                       const std::map<std::string, std::string>& metadata);
+
+/// A file opened and mapped; every count, order, range and size is checked before any value is read:
+/// duplicates, gaps, overlaps, sizes that do not fit the shape are refused by name.
+class SafetensorsFile {
+ public:
+  struct Entry {
+    std::string name;
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> shape;
+    const void* data = nullptr;  ///< in the mapping; aligned only as the file is
+    std::int64_t bytes = 0;
+  };
+
+  /// Header larger than this is refused with both figures.
+  static constexpr std::int64_t kDefaultHeaderCap = std::int64_t{256} << 20;
+
+  explicit SafetensorsFile(const std::string& path, std::int64_t header_cap = kDefaultHeaderCap);
+  ~SafetensorsFile();
+  SafetensorsFile(const SafetensorsFile&) = delete;
+  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// Throws Error(file) naming the tensors there are.
+  const Entry& entry(const std::string& name) const;
+  const Entry* find(const std::string& name) const;
+
+  /// Copies a tensor as float32, widening or narrowing floats (F16 and BF16 exactly).
+  void read_f32(const Entry& entry, float* out) const;
+  void read_i64(const Entry& entry, std::int64_t* out) const;
+
+ private:
+  void parse_header(std::int64_t header_cap);
+
+  std::string path_;
+  const unsigned char* mapping_ = nullptr;
+  std::int64_t mapped_bytes_ = 0;
+  std::vector<Entry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
+}  // namespace lexirow::files

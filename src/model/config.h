@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/types.h"
+#include "context/mixer.h"
+
+namespace lexirow::model {
+
+enum class PadPolicy { zero, keep };
+
+/// The architecture: enough to know every parameter's name, shape and place.
+struct ModelConfig {
+  std::int64_t vocab_size = 0;  ///< V, rows of the table
+  std::int64_t dim = 64;        ///< D, width of a row
+  context::Mixer mixer;
+  std::int64_t hidden = 0;      ///< H; 0: no MLP
+  bool skip = false;            ///< add the current row after the MLP
+  bool tied = false;            ///< the head is a view of the table
+  bool bias = true;             ///< the head has a bias
+  Id pad_id = kNoId;            ///< the pad row, kept at zero; kNoId: nothing is frozen
+  PadPolicy pad_policy = PadPolicy::zero;
+
+  bool operator==(const ModelConfig&) const = default;
+};
+
+/// Throws Error(argument) naming the field, its value and what is possible.
+void validate(const ModelConfig& config);
+
+nlohmann::json to_json(const ModelConfig& config);
+/// Throws Error(file) naming the missing or wrong field.
+ModelConfig model_config_from_json(const nlohmann::json& json);
+
+}  // namespace lexirow::model

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/array.h"
+#include "base/real.h"
+#include "base/thread_pool.h"
+#include "base/types.h"
+#include "base/view.h"
+#include "loss/cross_entropy.h"
+#include "loss/head_loss.h"
+#include "model/config.h"
+#include "model/parameters.h"
+#include "rows/lookup.h"
+
+namespace lexirow::model {
+
+/// A batch as the model reads it. Ids are checked (text/batch.h).
+///   ids     [B, P+T]
+///   mask    [B, P+T]  1 visible, 0 padding; absent: all visible
+///   labels  [B, T]    of the last T positions; kIgnoredLabel where none counts
+struct BatchView {
+  base::View2<const Id> ids;
+  base::View2<const std::uint8_t> mask;
+  base::View2<const Id> labels;
+};
+
+/// Memory kept from step to step. What the backward needs stands here by name.
+template <Real T>
+struct Workspace {
+  base::Array<T> hidden;     ///< rows            [B, P+T, D]
+  base::Array<T> context;    ///< mixer's output  [B*T, F]
+  base::Array<T> before;     ///< [N, H]
+  base::Array<T> activated;  ///< [N, H]
+  base::Array<T> out;        ///< what the head reads [N, D]
+  base::Array<T> d_hidden, d_context, d_before, d_out;
+  rows::ScatterPlan plan;
+  loss::HeadLossWorkspace<T> head;
+};
+
+/// Hidden states that the head reads: rows -> context -> MLP (-> + row).
+///   out  [B*T, D]  out
+/// With `zero_padding` the states of padded positions are set to zero (for showing and pooling).
+template <Real T>
+void hidden_states(base::ThreadPool& pool, const ModelConfig& config,
+                   const Parameters<T>& parameters, const BatchView& batch, bool zero_padding,
+                   Workspace<T>& workspace, base::View2<T> out);
+
+/// All next-token scores, for small models, checks and tests.
+///   logits  [B*T, V]  out
+template <Real T>
+void all_logits(base::ThreadPool& pool, const ModelConfig& config, const Parameters<T>& parameters,
+                const BatchView& batch, Workspace<T>& workspace, base::View2<T> logits);
+
+/// Loss only. `losses` [B*T] receives each position's loss; may be absent.
+template <Real T>
+loss::LossSum evaluate(base::ThreadPool& pool, const ModelConfig& config,
+                       const Parameters<T>& parameters, const BatchView& batch,
+                       Workspace<T>& workspace, base::View1<T> losses);
+
+/// Mean loss over the counted labels and its gradient, added to `gradients`. No counted label:
+/// gradients stay as they are and `counted` is 0.
+template <Real T>
+loss::LossSum evaluate_with_gradients(base::ThreadPool& pool, const ModelConfig& config,
+                                      const Parameters<T>& parameters, const BatchView& batch,
+                                      Workspace<T>& workspace, Gradients<T>& gradients);
+
+}  // namespace lexirow::model

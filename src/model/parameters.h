@@ -1,0 +1,89 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/array.h"
+#include "base/real.h"
+#include "base/view.h"
+#include "logits/mlp.h"
+#include "model/config.h"
+#include "rows/touched_rows.h"
+
+namespace lexirow::model {
+
+/// A tensor by name, as `files` moves it and `optim` steps it.
+template <typename T>
+struct NamedTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  base::View1<T> values;
+};
+
+/// Every parameter of a model, or a dense gradient of the same shapes. Absent parts have size 0.
+template <Real T>
+class Parameters {
+ public:
+  Parameters() = default;
+  /// All zeros. Throws Error(shape) when the sizes do not fit in memory's range.
+  explicit Parameters(const ModelConfig& config);
+
+  base::View2<T> token_embedding();
+  base::View2<const T> token_embedding() const;
+  logits::MlpViews<T> mlp();
+  logits::MlpViews<const T> mlp() const;
+  /// lm_head.weight, or the table when tied.
+  base::View2<T> head_weight();
+  base::View2<const T> head_weight() const;
+  base::View1<T> head_bias();
+  base::View1<const T> head_bias() const;
+
+  /// In declaration order: token_embedding.weight, mixer.0.weight, mixer.0.bias, mixer.2.weight,
+  /// mixer.2.bias, lm_head.weight, lm_head.bias; what the model lacks (a tied head) is left out.
+  std::vector<NamedTensor<T>> tensors();
+  std::vector<NamedTensor<const T>> tensors() const;
+
+  /// Distinct values; a tied head counts once.
+  std::int64_t count() const;
+
+ private:
+  ModelConfig config_;
+  base::Array<T> table_;
+  base::Array<T> weight0_, bias0_, weight2_, bias2_;
+  base::Array<T> head_weight_, head_bias_;
+};
+
+/// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense.
+template <Real T>
+struct Gradients {
+  Gradients() = default;
+  explicit Gradients(const ModelConfig& config);
+
+  /// Everything but an untied table, which is in `rows`; `dense.token_embedding()` is absent then.
+  Parameters<T> dense;
+  rows::TouchedRows<T> rows;
+
+  /// Sets every dense part to zero and forgets the touched rows.
+  void clear();
+};
+
+/// How parameters are drawn.
+enum class Init {
+  automatic,  ///< as torch, but a tied table scaled to deviation D^-0.5
+  torch,      ///< what PyTorch draws for the same seed
+};
+
+/// Draws every parameter in declaration order (embedding, MLP, head) from PyTorch's CPU stream; a
+/// tied head still consumes its draw. The pad row ends as zero unless the policy is keep.
+/// A float64 model widens the float32 draw.
+template <Real T>
+void initialize(const ModelConfig& config, std::uint64_t seed, Init init, Parameters<T>& parameters);
+
+/// Sets the pad row to zero where the policy says so; returns true if that changed a value.
+template <Real T>
+bool apply_pad_policy(const ModelConfig& config, Parameters<T>& parameters);
+
+/// Widens a float32 model.
+Parameters<double> widen(const ModelConfig& config, const Parameters<float>& parameters);
+
+}  // namespace lexirow::model

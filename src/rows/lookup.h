@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/real.h"
+#include "base/thread_pool.h"
+#include "base/types.h"
+#include "base/view.h"
+#include "rows/touched_rows.h"
+
+namespace lexirow::rows {
+
+/// The positions of a batch sorted by id, stably: made once, used by every scatter-add of it.
+/// Positions with mask 0 and positions of the pad id are left out: they get no gradient.
+struct ScatterPlan {
+  std::vector<Id> ids;                     ///< [U] ascending, distinct
+  std::vector<std::int64_t> begin;         ///< [U + 1] places in `positions`
+  std::vector<std::int32_t> positions;     ///< positions grouped by id, ascending in each group
+};
+
+/// Sorts the positions of a batch by id.
+///   ids   [N]  in   checked: 0 <= id < vocab_size
+///   mask  [N]  in   1 visible, 0 padding; absent: all visible
+/// `pad_id` kNoId when the table has no pad row. Throws: nothing.
+void make_scatter_plan(base::View1<const Id> ids, base::View1<const std::uint8_t> mask,
+                       std::int64_t vocab_size, Id pad_id, ScatterPlan& plan);
+
+/// Copies the rows that the ids name.
+///   table  [V, D]  in
+///   ids    [N]     in   checked
+///   out    [N, D]  out
+/// Pair: lookup_backward. Cost: N*D copies. Throws: nothing.
+template <Real T>
+void lookup_forward(base::ThreadPool& pool, base::View2<const T> table, base::View1<const Id> ids,
+                    base::View2<T> out);
+
+/// Scatter-add into touched rows: each row gets the sum over the positions that read it, positions
+/// in order in pieces of 256, pieces joined in order: the same bytes for any number of threads.
+///   plan    in      of the ids of lookup_forward
+///   d_out   [N, D]  in
+///   d_rows  [U, D]  accum when d_rows.ids already equals plan.ids, else set to the plan's rows
+/// Cost: N*D adds. Throws: nothing.
+template <Real T>
+void lookup_backward(base::ThreadPool& pool, const ScatterPlan& plan, base::View2<const T> d_out,
+                     TouchedRows<T>& d_rows);
+
+/// The same into a dense gradient, for a table that is also the head.
+///   d_table  [V, D]  accum
+template <Real T>
+void lookup_backward_dense(base::ThreadPool& pool, const ScatterPlan& plan,
+                           base::View2<const T> d_out, base::View2<T> d_table);
+
+}  // namespace lexirow::rows

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+
+namespace lexirow::text {
+
+/// The ids of a corpus, all files behind one another. Documents (files; lines in line mode) are
+/// [begin(i), begin(i+1)).
+class TokenStream {
+ public:
+  virtual ~TokenStream() = default;
+  virtual std::int64_t size() const = 0;
+  /// Copies ids [begin, begin + out.size()). Safe from several threads.
+  virtual void read(std::int64_t begin, std::span<Id> out) const = 0;
+
+  /// [documents + 1], first 0, last size().
+  const std::vector<std::int64_t>& boundaries() const { return boundaries_; }
+
+ protected:
+  std::vector<std::int64_t> boundaries_{0};
+};
+
+/// Ids held in memory.
+class MemoryTokenStream final : public TokenStream {
+ public:
+  MemoryTokenStream(std::vector<Id> ids, std::vector<std::int64_t> boundaries);
+  std::int64_t size() const override { return static_cast<std::int64_t>(ids_.size()); }
+  void read(std::int64_t begin, std::span<Id> out) const override;
+
+ private:
+  std::vector<Id> ids_;
+};
+
+/// Ids spooled to a file as little-endian int32, read by position: memory stays bounded whatever the
+/// size of the corpus. The file is removed when the stream goes.
+class FileTokenStream final : public TokenStream {
+ public:
+  FileTokenStream(std::string path, std::vector<std::int64_t> boundaries);
+  ~FileTokenStream() override;
+  FileTokenStream(const FileTokenStream&) = delete;
+  FileTokenStream& operator=(const FileTokenStream&) = delete;
+  std::int64_t size() const override { return size_; }
+  void read(std::int64_t begin, std::span<Id> out) const override;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+/// How text becomes documents.
+struct DocumentRules {
+  bool lines = false;         ///< every line is a document; a line ends at LF or end of file
+  bool eos_per_line = false;  ///< <eos> after every line, blank ones too, in place of the line end
+};
+
+/// Encodes chunks cut anywhere as if they were one text: what cannot be decided yet (an unfinished
+/// UTF-8 sequence, an unfinished word) is kept until the next chunk or the end of the file.
+class StreamEncoder {
+ public:
+  StreamEncoder(const Tokenizer& tokenizer, const EncodeRules& rules, const DocumentRules& documents);
+  ~StreamEncoder();
+
+  /// Appends ids; in line mode `boundaries` receives the end of each finished line, counted in ids
+  /// since the construction of the encoder.
+  void push(std::string_view bytes, std::vector<Id>& ids, std::vector<std::int64_t>& boundaries);
+  /// Ends the document of the file.
+  void end_file(std::vector<Id>& ids, std::vector<std::int64_t>& boundaries);
+
+  const EncodeCounts& counts() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Reads and encodes files one after another; `sink` gets ids in pieces. Returns the boundaries.
+std::vector<std::int64_t> encode_corpus(const CorpusFiles& files, const CorpusRules& corpus_rules,
+                                        const Tokenizer& tokenizer, const EncodeRules& encode_rules,
+                                        const DocumentRules& document_rules,
+                                        CorpusCounts& corpus_counts, EncodeCounts& encode_counts,
+                                        const std::function<void(std::span<const Id>)>& sink);
+
+/// Where a token stands in the text: for messages.
+struct TokenPlace {
+  std::string path;
+  std::int64_t line = 0;  ///< from 1
+};
+
+/// Reads the corpus again to find the places of some tokens of its stream.
+std::vector<TokenPlace> locate_tokens(const CorpusFiles& files, const CorpusRules& corpus_rules,
+                                      const Tokenizer& tokenizer, const EncodeRules& encode_rules,
+                                      const DocumentRules& document_rules,
+                                      std::vector<std::int64_t> tokens);
+
+}  // namespace lexirow::text

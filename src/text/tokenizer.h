@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/types.h"
+
+namespace lexirow::text {
+
+enum class TokenizerKind { character, byte, word };  // spelt char, byte, word
+enum class WordSplit { unicode, space };
+
+/// Ids of the special tokens, kNoId where not in use. They follow the ordinary ids in this order.
+struct SpecialTokens {
+  Id pad = kNoId;
+  Id unk = kNoId;
+  Id bos = kNoId;
+  Id eos = kNoId;
+};
+
+/// What an encoding met on its way. Counters only grow.
+struct EncodeCounts {
+  std::int64_t unknown = 0;            ///< tokens that became <unk>
+  std::int64_t replaced = 0;           ///< bad UTF-8 subsequences that became U+FFFD
+  std::int64_t special_spellings = 0;  ///< text spelt like a special token, kept as text
+  std::int64_t unk_words = 0;          ///< words spelt <unk>, read as the token (word, space split)
+};
+
+/// How an encoding treats what it cannot represent.
+struct EncodeRules {
+  bool strict = false;  ///< refuse invalid UTF-8 instead of replacing it
+};
+
+/// One token of a text with its place in bytes of the original text, end exclusive.
+struct Piece {
+  Id id = kNoId;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Text to ids and back. Immutable after construction; safe to share between threads.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual TokenizerKind kind() const = 0;
+  /// Ordinary and special tokens together.
+  virtual std::int64_t vocab_size() const = 0;
+  virtual const SpecialTokens& specials() const = 0;
+
+  /// Appends the pieces of `text`. An unknown token becomes <unk>; without one, Error(argument)
+  /// names it (the character, its code point, line and column, and a close known spelling).
+  virtual void encode_pieces(std::string_view text, const EncodeRules& rules,
+                             std::vector<Piece>& pieces, EncodeCounts& counts) const = 0;
+
+  /// The text of the ids. Throws Error(index) on an id outside the vocabulary.
+  virtual std::string decode(std::span<const Id> ids) const = 0;
+
+  /// Raw bytes of one token (a special token: its spelling, such as <eos>).
+  virtual std::string token_bytes(Id id) const = 0;
+  /// The id of a token spelt exactly so, special tokens included.
+  virtual std::optional<Id> find(std::string_view token) const = 0;
+
+  /// True when decode(encode(x)) == x cannot be promised for any text (word).
+  virtual bool lossy() const = 0;
+
+  /// Hugging Face's tokenizer.json.
+  virtual nlohmann::ordered_json to_json() const = 0;
+
+  /// Ids only.
+  void encode(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+              EncodeCounts& counts) const;
+  /// Ids of `text` under default rules.
+  std::vector<Id> encode(std::string_view text) const;
+};
+
+/// `char`, `byte` or `word`.
+std::string tokenizer_kind_name(TokenizerKind kind);
+
+/// Reads a tokenizer.json of one of the three own kinds, recognised by content. `where` names the
+/// file in errors. Throws Error(file) that names the part that is not supported.
+std::unique_ptr<Tokenizer> tokenizer_from_json(const nlohmann::json& json, const std::string& where);
+
+/// Token text for people and JSON: valid UTF-8, U+FFFD for the rest, controls and a lone space made
+/// visible when `visible` is set (as \n, \t, \u00a0, ␣).
+std::string display_text(std::string_view bytes, bool visible);
+/// True when display_text(bytes, false) loses something, so that hex bytes must be shown beside it.
+bool display_loses(std::string_view bytes);
+std::string hex_bytes(std::string_view bytes);
+
+}  // namespace lexirow::text

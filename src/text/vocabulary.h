@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/tokenizer.h"
+
+namespace lexirow::text {
+
+/// What vocabulary to make.
+struct VocabularyOptions {
+  TokenizerKind kind = TokenizerKind::character;
+  WordSplit split = WordSplit::unicode;
+  std::int64_t min_count = 1;    ///< word: rarer words become <unk>
+  std::int64_t max_vocab = 0;    ///< word: ordinary tokens kept at most; 0 no limit
+  bool pad = false, unk = false, bos = false, eos = false;
+  bool eos_per_line = false;     ///< line ends are replaced by <eos>, so "\n" is no character
+  bool strict = false;
+};
+
+/// What the cut left out, to be printed: nothing is pruned without a word.
+struct VocabularyReport {
+  std::int64_t distinct = 0;        ///< distinct tokens seen
+  std::int64_t kept = 0;            ///< ordinary tokens in the vocabulary
+  std::int64_t tokens = 0;          ///< tokens counted
+  std::int64_t dropped_tokens = 0;  ///< tokens that will be <unk>
+  std::int64_t highest_count = 0;
+  std::int64_t replaced = 0;        ///< bad UTF-8 subsequences read as U+FFFD
+};
+
+/// Counts the tokens of texts given in chunks, then makes the tokenizer. Ids: char by code point;
+/// byte: the byte; word: by falling count, ties by bytes of the word. Memory grows with the number
+/// of distinct tokens only.
+class VocabularyBuilder {
+ public:
+  explicit VocabularyBuilder(const VocabularyOptions& options);
+  ~VocabularyBuilder();
+
+  /// A chunk of a file; chunks may be cut anywhere.
+  void push(std::string_view bytes);
+  /// The end of a file: the next chunk starts afresh.
+  void end_file();
+
+  /// Throws Error(argument) when nothing is kept: distinct, kept, highest count, and the
+  /// --min-count that would keep tokens.
+  std::unique_ptr<Tokenizer> build(VocabularyReport& report);
+
+ private:
+  struct Counts;
+  std::unique_ptr<Counts> counts_;
+};
+
+/// What the text looks like, for `--preset auto`.
+struct TextShape {
+  bool mostly_words = false;  ///< mostly words between spaces
+  std::string reason;         ///< one clause for the user, e.g. "82 % of the letters stand in words of
+                              ///< up to 20 letters between spaces"
+};
+TextShape look_at(std::string_view sample);
+
+}  // namespace lexirow::text
