@@ -1,0 +1,30 @@
+#include "base/system.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace lexirow::base {
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::int64_t available_memory_bytes() {
+  // MemAvailable counts what the page cache would give back; free pages alone do not.
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::int64_t kilobytes = 0;
+  std::string unit;
+  while (file >> key >> kilobytes) {
+    std::getline(file, unit);
+    if (key == "MemAvailable:") return kilobytes * 1024;
+  }
+  return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace lexirow::base

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+namespace lexirow::base {
+
+/// Largest resident set of this process so far.
+std::int64_t peak_memory_bytes();
+/// What the system could still give to a process without swapping.
+std::int64_t available_memory_bytes();
+
+}  // namespace lexirow::base
