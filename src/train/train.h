@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/settings.h"
+
+namespace lexirow::train {
+
+/// What a user asks of `train`.
+struct TrainRequest {
+  std::vector<std::string> corpus;  ///< files, folders, "-"; may be empty with `resume`
+  std::string out;                  ///< the model folder
+  Given given;                      ///< settings stated by the user, in order
+  int threads = 1;
+  bool resume = false;
+  bool force = false;
+};
+
+/// What a run tells while it goes on.
+struct Progress {
+  std::int64_t step = 0;
+  std::int64_t steps = 0;
+  double train_loss = 0;                  ///< mean per counted label since the last log line
+  std::optional<double> validation_loss;  ///< set when an evaluation has just been made
+  double learning_rate = 0;
+  std::int64_t tokens = 0;
+  double tokens_per_second = 0;           ///< recent rate by the wall clock, evaluation left out
+  double seconds = 0;
+  double seconds_left = 0;                ///< by the recent rate, never negative
+};
+
+struct TrainEvents {
+  std::function<void(const std::string&)> notice;    ///< one line for people, no line end
+  std::function<void(const Progress&)> progress;     ///< every `log-every` steps and evaluations
+};
+
+struct TrainResult {
+  std::int64_t steps = 0;
+  double train_loss = 0;
+  std::optional<double> validation_loss;  ///< of the weights written
+  std::int64_t tokens = 0;
+  double tokens_per_second = 0;
+  double seconds = 0;
+  std::int64_t peak_memory_bytes = 0;
+  std::int64_t vocab_size = 0;
+  std::int64_t parameters = 0;
+  std::string model;
+  bool interrupted = false;  ///< stopped by `stop`; saved, to be resumed
+};
+
+/// Trains a model and writes its folder. `stop` may be set from a signal handler: the run then ends
+/// after the current step, saved. Throws Error; a non-finite loss is Error(numeric) naming step,
+/// rows, text lines, learning rate and the last good checkpoint.
+TrainResult train(const TrainRequest& request, const TrainEvents& events,
+                  const std::atomic<bool>& stop);
+
+}  // namespace lexirow::train
