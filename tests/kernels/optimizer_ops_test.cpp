@@ -180,7 +180,9 @@ void expect_near_pytorch(const Literal& literal, const T* value) {
   const double limit = sizeof(T) == 4 ? 1.5e-7 : 1e-15;
   for (std::int64_t i = 0; i < kSize; ++i) {
     const T expected = literal.values(T())[i];
-    if (sizeof(T) == 4 && __builtin_cpu_supports("fma")) EXPECT_EQ(value[i], expected) << i;
+    if (sizeof(T) == 4 && __builtin_cpu_supports("fma")) {
+      EXPECT_EQ(value[i], expected) << i;
+    }
     EXPECT_NEAR(value[i], expected, limit * std::abs(expected) + limit / 10) << i;
   }
 }
