@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,8 +10,9 @@ namespace lexirow::files {
 /// the new one, whole. Destroyed without commit(), it removes the temporary file.
 class AtomicFile {
  public:
+  /// `expected_bytes` is the final size where known: it is what a full disk is told to lack.
   /// Throws Error(io) naming the folder when it cannot be written.
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, std::int64_t expected_bytes = 0);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -21,7 +20,7 @@ class AtomicFile {
   /// Throws Error(io); a full disk is told with the bytes needed and free.
   void write(const void* data, std::int64_t bytes);
   void write(std::string_view text) { write(text.data(), static_cast<std::int64_t>(text.size())); }
-  /// Syncs file and folder and renames.
+  /// Syncs file and folder and renames. Throws Error(io).
   void commit();
 
  private:
@@ -29,19 +28,24 @@ class AtomicFile {
   std::string temporary_;
   int descriptor_ = -1;
   std::int64_t written_ = 0;
+  std::int64_t expected_ = 0;
 };
 
+/// Throws Error(io).
 void write_file_atomically(const std::string& path, std::string_view contents);
 
 /// Appends whole lines to a log, created when missing; cut_to() shortens it.
 class AppendFile {
  public:
+  /// Throws Error(io) naming the file.
   explicit AppendFile(const std::string& path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
+  /// Appends all of `text` or, where the disk refuses, nothing. Throws Error(io).
   void append(std::string_view text);
   std::int64_t size() const { return size_; }
+  /// Throws Error(argument) when the file is shorter than that, Error(io) when it cannot be cut.
   void cut_to(std::int64_t bytes);
 
  private:
@@ -56,21 +60,25 @@ bool exists(const std::string& path);
 /// Creates a folder and its parents. Throws Error(io).
 void make_folder(const std::string& path);
 
-/// A new temporary file for raw ids beside `near_path`; its path is returned by path().
+/// A new temporary file for raw ids beside `near_path`; its path is returned by path(). Destroyed
+/// without close(), it removes the file.
 class SpoolFile {
  public:
-  explicit SpoolFile(const std::string& path);
+  /// Throws Error(io) naming the folder when it cannot be written.
+  explicit SpoolFile(const std::string& near_path);
   ~SpoolFile();
   SpoolFile(const SpoolFile&) = delete;
   SpoolFile& operator=(const SpoolFile&) = delete;
+  /// Throws Error(io); a full disk is told with the bytes needed so far and free.
   void write(const void* data, std::int64_t bytes);
-  /// Flushes; the file stays.
+  /// Ends the writing; the file stays. Throws Error(io).
   void close();
   const std::string& path() const { return path_; }
 
  private:
   std::string path_;
   int descriptor_ = -1;
+  std::int64_t written_ = 0;
 };
 
 }  // namespace lexirow::files
