@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/array.h"
@@ -9,95 +10,94 @@
 #include "base/thread_pool.h"
 #include "base/types.h"
 #include "base/view.h"
-#include "rows/touched_rows.h"
+#include "kernels/optimizer_ops.h"
+#include "optim/gradient_norm.h"
+#include "optim/slots.h"
 
 namespace lexirow::optim {
 
 enum class OptimizerKind { adamw, sgd, adagrad, adagrad_row };
 enum class RowUpdates { dense, lazy };
 
+/// `adamw`, `sgd`, `adagrad`, `adagrad-row`. Throws Error(argument) that lists them.
+OptimizerKind parse_optimizer(std::string_view text);
+std::string optimizer_name(OptimizerKind kind);
+/// `dense` or `lazy`. Throws Error(argument) that lists them.
+RowUpdates parse_row_updates(std::string_view text);
+std::string row_updates_name(RowUpdates updates);
+
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adamw;
   RowUpdates row_updates = RowUpdates::dense;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;           ///< adagrad uses 1e-10, as PyTorch
+  double beta1 = 0.9;          ///< adamw only
+  double beta2 = 0.999;        ///< adamw only
+  double eps = 1e-8;           ///< adamw only: both adagrads use 1e-10, as PyTorch
   double momentum = 0;         ///< sgd only
-  double weight_decay = 0.01;
+  double weight_decay = 0.01;  ///< adamw: decoupled; the others: added to the gradient
 };
 
-/// One dense parameter with its gradient.
-template <Real T>
-struct DenseSlot {
-  std::string name;
-  base::View1<T> value;
-  base::View1<const T> gradient;
-};
+/// Throws Error(argument) naming the setting that is out of range, its value and the range.
+void validate(const OptimizerConfig& config);
 
-/// The table of an untied model: its gradient is touched rows.
-template <Real T>
-struct TableSlot {
-  std::string name;             ///< empty: no such slot (tied: the table is a DenseSlot)
-  base::View2<T> value;         ///< [V, D]
-  const rows::TouchedRows<T>* gradient = nullptr;
-};
-
-/// What optimizer to run on what.
-template <Real T>
-struct Slots {
-  TableSlot<T> table;
-  std::vector<DenseSlot<T>> dense;
-  /// The pad row, kNoId if none. In `table`, or in the dense slot named `pad_slot` (tied), it is
-  /// never moved: not by gradient, decay or momentum.
-  Id pad_id = kNoId;
-  std::string pad_slot;
-  std::int64_t dim = 0;
-};
-
-/// Global norm of all gradients, duplicates already summed, dense and touched rows together.
-template <Real T>
-double gradient_norm(base::ThreadPool& pool, const Slots<T>& slots);
-
-/// Steps parameters. `lazy` leaves absent rows untouched (their moments too) and corrects bias by
-/// the global step, as PyTorch's SparseAdam; `dense` has PyTorch's semantics: every row every step.
-/// adagrad_row keeps one accumulator a row: the mean square of the row's gradient.
+/// Steps parameters. What happens to a row of the table that no position read:
+///   dense  PyTorch's semantics: it steps with a gradient of zeros, so decay and moments move it
+///   lazy   nothing: row and state keep their bits. Bias is corrected by the global step, as in
+///          PyTorch's SparseAdam; decay reaches only the rows that were read
+/// adagrad_row keeps one accumulator a row of the table (and of a DenseSlot with row_width), the
+/// mean square of the row's gradient; other parameters step as adagrad.
+/// The same bytes for any number of threads. Sources: kernels/optimizer_ops.h.
 template <Real T>
 class Optimizer {
  public:
   /// State for the slots' sizes, all zero. Throws Error(argument) on settings that do not fit
-  /// (lazy without a table slot, rates out of range).
+  /// (lazy without a table slot, a pad row in no slot, rates out of range) and Error(shape).
   Optimizer(const OptimizerConfig& config, const Slots<T>& slots);
 
-  /// One step of rate `lr`; gradients are multiplied by `gradient_scale` first.
+  /// One step of rate `lr`; gradients are multiplied by `gradient_scale` first (see clip_scale).
+  /// Throws Error(argument) on a rate that is negative or not finite, Error(shape) when the slots
+  /// are not those of the constructor, Error(index) on a touched row outside the table.
   void step(base::ThreadPool& pool, const Slots<T>& slots, double lr, T gradient_scale);
 
   /// Steps taken so far.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
-  /// A tensor of the state, e.g. `token_embedding.weight.moment1`, to save and restore.
+  /// A tensor of the state, e.g. `token_embedding.weight.moment1`, to save and restore. Suffixes:
+  /// moment1, moment2 (adamw), momentum (sgd with momentum), sum_of_squares (adagrads).
   struct StateTensor {
     std::string name;
     base::View1<T> values;
   };
+  /// The table's first, then the dense slots' in order. With steps() it is the whole state.
   std::vector<StateTensor> state();
 
  private:
   struct SlotState {
     std::string name;
-    base::Array<T> first;   // moment1, momentum buffer or sum of squares
-    base::Array<T> second;  // moment2
+    std::int64_t size = 0;
+    std::int64_t row_width = 0;  // above 0: one accumulator a row of this width
+    base::Array<T> first;        // moment1, momentum or sum of squares
+    base::Array<T> second;       // moment2
   };
-  SlotState make_state(const std::string& name, std::int64_t size, std::int64_t rows) const;
-  void step_dense(base::ThreadPool& pool, const DenseSlot<T>& slot, SlotState& state, double lr,
-                  T gradient_scale, Id pad_row, std::int64_t dim);
-  void step_table(base::ThreadPool& pool, const TableSlot<T>& slot, SlotState& state, double lr,
-                  T gradient_scale, Id pad_row);
+  /// What all tiles of one step share.
+  struct Step {
+    kernels::AdamWStep adamw;
+    double lr = 0;
+    T gradient_scale = 1;
+  };
+  SlotState make_state(const std::string& name, std::int64_t size, std::int64_t row_width) const;
+  void check_slots(const Slots<T>& slots) const;
+  void cut_tiles(const Slots<T>& slots);
+  void move_values(const Step& step, SlotState& state, std::int64_t begin, std::int64_t size,
+                   const T* gradient, T* value) const;
+  void move_all_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
+  void move_touched_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
 
   OptimizerConfig config_;
   std::int64_t steps_ = 0;
   SlotState table_;
   std::vector<SlotState> dense_;
+  std::vector<Tile> tiles_;
 };
 
 }  // namespace lexirow::optim
