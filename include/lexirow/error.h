@@ -19,7 +19,9 @@ enum class ErrorKind {
 /// The one exception type that Lexirow throws on purpose.
 class Error : public std::runtime_error {
  public:
+  /// An error of a kind with its whole message.
   Error(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+  /// What kind of thing went wrong; what() is the message.
   ErrorKind kind() const noexcept { return kind_; }
 
  private:
