@@ -41,7 +41,9 @@ inline void expect_gradient(const std::string& what, base::View1<double> values,
     numeric_square += numeric * numeric;
   }
   const double norms = std::sqrt(analytic_square) + std::sqrt(numeric_square);
-  if (norms > 1e-9) EXPECT_LE(std::sqrt(difference_square) / norms, 1e-6) << what;
+  if (norms > 1e-9) {
+    EXPECT_LE(std::sqrt(difference_square) / norms, 1e-6) << what;
+  }
 }
 
 /// N(0,1) values from NumPy's stream with a literal seed.
