@@ -168,7 +168,9 @@ void expect_still_pad_row(const OptimizerConfig& config, bool tied) {
   Subject<T> subject(9, kDim);
   const auto slots = [&] { return tied ? subject.tied(kPad) : subject.untied(kPad); };
   Optimizer<T> optimizer(config, slots());
-  for (const auto& tensor : optimizer.state()) std::fill_n(tensor.values.data(), 9, T(0.25));
+  for (const auto& tensor : optimizer.state()) {
+    std::fill(tensor.values.begin(), tensor.values.end(), T(0.25));
+  }
   const std::vector<T> row = subject.row(kPad);
   const std::vector<T> state = state_values(optimizer);
   for (std::uint64_t step = 1; step <= 4; ++step) {
