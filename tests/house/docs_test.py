@@ -92,6 +92,10 @@ class Docs(PlantedTest):
         self.write("src/rows/long.cpp", "\n" * 501)
         self.assert_found(self.docs(), "src/rows/long.cpp: 501 lines, at most 500")
 
+    def test_work_left_to_do(self):
+        self.write("src/rows/x.cpp", "// TO" "DO later\n")
+        self.assert_found(self.docs(), "src/rows/x.cpp:1: TO" "DO")
+
     def test_public_function_without_a_comment(self):
         self.write("include/lexirow/x.h", "class A {\n public:\n  int size() const;\n};\n")
         self.assert_found(self.docs(), "include/lexirow/x.h:3: size has no /// comment")

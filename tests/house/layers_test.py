@@ -76,6 +76,17 @@ class Layers(PlantedTest):
         self.write("src/train/bad.cpp", '#include "lexirow/language_model.h"\n')
         self.assert_found(self.layers(), "is for users of the library")
 
+    def test_seed_from_a_device(self):
+        self.write("tests/rows/bad_test.cpp", "std::mt19937 random(std::random_device{}());\n")
+        self.assert_found(self.layers(), "tests/rows/bad_test.cpp:1", "seeds are literals")
+
+    def test_flags_that_change_results(self):
+        self.write("src/CMakeLists.txt", "# no -march=native\nadd_compile_options(-ffast-math)\n")
+        status, text = self.layers()
+        self.assertEqual(status, 1)
+        self.assertIn("src/CMakeLists.txt:2: -ffast-math", text)
+        self.assertNotIn("-march", text)
+
 
 class NothingThere(PlantedTest):
     def test_an_empty_tree_does_not_pass(self):
