@@ -1,0 +1,106 @@
+#include "context/window.h"
+
+#include <array>
+#include <vector>
+
+#include "context/tiles.h"
+
+namespace lexirow::context {
+
+namespace {
+
+/// Sums over the last `window` of `length` entries, for every entry. Entries are cut in blocks of
+/// `window`: a sum is the end of the block before plus the start of the present one.
+///   load(i, entry)  adds entry i to `width` zeros
+///   emit(i, sum)    takes the sum over entries max(0, i - window + 1) ... i
+template <typename Load, typename Emit>
+void sliding_sums(std::int64_t length, std::int64_t window, std::int64_t width, const Load& load,
+                  const Emit& emit) {
+  const std::int64_t block = std::min(window, length);
+  // Slot j holds the sum from entry j to the end of the block before, until entry j of the present
+  // block takes its place. The memory stays with the thread, so that steps do not allocate.
+  thread_local std::vector<double> memory;
+  memory.assign(static_cast<std::size_t>(block * width), 0.0);
+  std::array<double, kBlockColumns> start{};
+  std::array<double, kBlockColumns> sum{};
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t j = i % block;
+    if (j == 0) start.fill(0.0);
+    double* slot = memory.data() + j * width;
+    std::fill_n(slot, width, 0.0);
+    load(i, slot);
+    add_row(width, slot, start.data());
+    sum = start;
+    if (j + 1 < block) add_row(width, slot + width, sum.data());
+    emit(i, sum.data());
+    if (j + 1 < block) continue;
+    for (std::int64_t k = block - 2; k >= 0; --k) {
+      add_row(width, memory.data() + (k + 1) * width, memory.data() + k * width);
+    }
+  }
+}
+
+}  // namespace
+
+template <Real T>
+void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<const T> hidden,
+                    base::View2<const std::uint8_t> mask, base::View3<T> out) {
+  assert_shapes(hidden, mask, out, 1);
+  const std::int64_t rows = hidden.extent(1);
+  const std::int64_t earlier = rows - out.extent(1);
+  for_each_column_block(pool, hidden.extent(0), hidden.extent(2), [&](const ColumnBlock& block) {
+    std::int64_t count = 0;
+    const auto load = [&](std::int64_t t, double* entry) {
+      if (is_visible(mask, block.sequence, t))
+        add_row(block.width, columns_of(hidden, block, t), entry);
+    };
+    const auto emit = [&](std::int64_t t, const double* sum) {
+      count += count_visible(mask, block.sequence, t, t + 1);
+      if (t >= window) count -= count_visible(mask, block.sequence, t - window, t - window + 1);
+      if (t < earlier) return;
+      write_mean(block.width, sum, count, columns_of(out, block, t - earlier));
+    };
+    sliding_sums(rows, window, block.width, load, emit);
+  });
+}
+
+template <Real T>
+void window_backward(base::ThreadPool& pool, std::int64_t window,
+                     base::View2<const std::uint8_t> mask, base::View3<const T> d_out,
+                     base::View3<T> d_hidden) {
+  assert_shapes(d_hidden, mask, d_out, 1);
+  const std::int64_t rows = d_hidden.extent(1);
+  const std::int64_t earlier = rows - d_out.extent(1);
+  // The same sliding sum, walked from the last position to the first.
+  for_each_column_block(
+      pool, d_hidden.extent(0), d_hidden.extent(2), [&](const ColumnBlock& block) {
+        std::int64_t count = count_visible(mask, block.sequence, rows - window, rows);
+        const auto load = [&](std::int64_t i, double* entry) {
+          const std::int64_t t = rows - 1 - i;
+          if (t >= earlier && count > 0) {
+            add_share(block.width, columns_of(d_out, block, t - earlier), count, entry);
+          }
+          count += count_visible(mask, block.sequence, t - window, t - window + 1);
+          count -= count_visible(mask, block.sequence, t, t + 1);
+        };
+        const auto emit = [&](std::int64_t i, const double* sum) {
+          const std::int64_t t = rows - 1 - i;
+          if (!is_visible(mask, block.sequence, t)) return;
+          add_sum(block.width, sum, columns_of(d_hidden, block, t));
+        };
+        sliding_sums(rows, window, block.width, load, emit);
+      });
+}
+
+template void window_forward<float>(base::ThreadPool&, std::int64_t, base::View3<const float>,
+                                    base::View2<const std::uint8_t>, base::View3<float>);
+template void window_backward<float>(base::ThreadPool&, std::int64_t,
+                                     base::View2<const std::uint8_t>, base::View3<const float>,
+                                     base::View3<float>);
+template void window_forward<double>(base::ThreadPool&, std::int64_t, base::View3<const double>,
+                                     base::View2<const std::uint8_t>, base::View3<double>);
+template void window_backward<double>(base::ThreadPool&, std::int64_t,
+                                      base::View2<const std::uint8_t>, base::View3<const double>,
+                                      base::View3<double>);
+
+}  // namespace lexirow::context
