@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "base/types.h"
 #include "context/mixer.h"
@@ -17,11 +16,11 @@ struct ModelConfig {
   std::int64_t vocab_size = 0;  ///< V, rows of the table
   std::int64_t dim = 64;        ///< D, width of a row
   context::Mixer mixer;
-  std::int64_t hidden = 0;      ///< H; 0: no MLP
-  bool skip = false;            ///< add the current row after the MLP
-  bool tied = false;            ///< the head is a view of the table
-  bool bias = true;             ///< the head has a bias
-  Id pad_id = kNoId;            ///< the pad row, kept at zero; kNoId: nothing is frozen
+  std::int64_t hidden = 0;  ///< H; 0: no MLP
+  bool skip = false;        ///< add the current row after the MLP
+  bool tied = false;        ///< the head is a view of the table
+  bool bias = true;         ///< the head has a bias
+  Id pad_id = kNoId;        ///< the pad row, kept at zero; kNoId: nothing is frozen
   PadPolicy pad_policy = PadPolicy::zero;
 
   bool operator==(const ModelConfig&) const = default;

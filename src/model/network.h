@@ -15,10 +15,11 @@
 
 namespace lexirow::model {
 
-/// A batch as the model reads it. Ids are checked (text/batch.h).
+/// A batch as the model reads it. Ids are checked (text/batch.h). B >= 1.
 ///   ids     [B, P+T]
 ///   mask    [B, P+T]  1 visible, 0 padding; absent: all visible
-///   labels  [B, T]    of the last T positions; kIgnoredLabel where none counts
+///   labels  [B, T]    of the last T positions; kIgnoredLabel where none counts; hidden_states and
+///                     all_logits do not read it: their T is that of `out`
 struct BatchView {
   base::View2<const Id> ids;
   base::View2<const std::uint8_t> mask;
@@ -28,18 +29,19 @@ struct BatchView {
 /// Memory kept from step to step. What the backward needs stands here by name.
 template <Real T>
 struct Workspace {
-  base::Array<T> hidden;     ///< rows            [B, P+T, D]
-  base::Array<T> context;    ///< mixer's output  [B*T, F]
-  base::Array<T> before;     ///< [N, H]
-  base::Array<T> activated;  ///< [N, H]
-  base::Array<T> out;        ///< what the head reads [N, D]
-  base::Array<T> d_hidden, d_context, d_before, d_out;
+  base::Array<T> hidden;                                ///< rows            [B, P+T, D]
+  base::Array<T> context;                               ///< mixer's output  [B*T, F]
+  base::Array<T> before;                                ///< [N, H]
+  base::Array<T> activated;                             ///< [N, H]
+  base::Array<T> out;                                   ///< what the head reads [N, D]
+  base::Array<T> d_hidden, d_context, d_before, d_out;  ///< gradients of the above
   rows::ScatterPlan plan;
   loss::HeadLossWorkspace<T> head;
 };
 
 /// Hidden states that the head reads: rows -> context -> MLP (-> + row).
 ///   out  [B*T, D]  out
+/// A masked position keeps what its MLP makes of a context (its own row adds nothing, skip or not).
 /// With `zero_padding` the states of padded positions are set to zero (for showing and pooling).
 template <Real T>
 void hidden_states(base::ThreadPool& pool, const ModelConfig& config,
@@ -58,8 +60,9 @@ loss::LossSum evaluate(base::ThreadPool& pool, const ModelConfig& config,
                        const Parameters<T>& parameters, const BatchView& batch,
                        Workspace<T>& workspace, base::View1<T> losses);
 
-/// Mean loss over the counted labels and its gradient, added to `gradients`. No counted label:
-/// gradients stay as they are and `counted` is 0.
+/// Loss and the gradient of its mean over the counted labels, added to `gradients`; touched rows of
+/// another batch are replaced, so clear the gradients between batches. No counted label: gradients
+/// stay as they are and `counted` is 0.
 template <Real T>
 loss::LossSum evaluate_with_gradients(base::ThreadPool& pool, const ModelConfig& config,
                                       const Parameters<T>& parameters, const BatchView& batch,

@@ -27,6 +27,8 @@ class Parameters {
   Parameters() = default;
   /// All zeros. Throws Error(shape) when the sizes do not fit in memory's range.
   explicit Parameters(const ModelConfig& config);
+  /// The same without the table: the dense gradients of an untied model.
+  static Parameters without_table(const ModelConfig& config);
 
   base::View2<T> token_embedding();
   base::View2<const T> token_embedding() const;
@@ -47,6 +49,10 @@ class Parameters {
   std::int64_t count() const;
 
  private:
+  Parameters(const ModelConfig& config, bool with_table);
+  template <typename Value, typename Self>
+  static std::vector<NamedTensor<Value>> list_tensors(Self& self);
+
   ModelConfig config_;
   base::Array<T> table_;
   base::Array<T> weight0_, bias0_, weight2_, bias2_;
@@ -77,7 +83,8 @@ enum class Init {
 /// tied head still consumes its draw. The pad row ends as zero unless the policy is keep.
 /// A float64 model widens the float32 draw.
 template <Real T>
-void initialize(const ModelConfig& config, std::uint64_t seed, Init init, Parameters<T>& parameters);
+void initialize(const ModelConfig& config, std::uint64_t seed, Init init,
+                Parameters<T>& parameters);
 
 /// Sets the pad row to zero where the policy says so; returns true if that changed a value.
 template <Real T>

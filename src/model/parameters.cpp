@@ -1,0 +1,231 @@
+#include "model/parameters.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/random.h"
+
+namespace lexirow::model {
+
+namespace {
+
+/// nn.Linear's default bound of its weight: kaiming_uniform with a = sqrt(5), in PyTorch's order of
+/// operations, so that the float bound is the same.
+float weight_bound(std::int64_t fan_in) {
+  const double a = std::sqrt(5.0);
+  const double gain = std::sqrt(2.0 / (1.0 + a * a));
+  const double deviation = gain / std::sqrt(static_cast<double>(fan_in));
+  return static_cast<float>(std::sqrt(3.0) * deviation);
+}
+
+float bias_bound(std::int64_t fan_in) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(fan_in)));
+}
+
+/// nn.Linear's draw: the weight, then the bias where there is one.
+void draw_linear(base::TorchStream& stream, base::View2<float> weight, base::View1<float> bias) {
+  const std::int64_t fan_in = weight.extent(1);
+  const float limit = weight_bound(fan_in);
+  stream.fill_uniform({weight.data(), {weight.size()}}, -limit, limit);
+  if (bias.present()) stream.fill_uniform(bias, -bias_bound(fan_in), bias_bound(fan_in));
+}
+
+Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init) {
+  Parameters<float> parameters(config);
+  base::TorchStream stream(seed);
+  const base::View2<float> table = parameters.token_embedding();
+  stream.fill_normal({table.data(), {table.size()}});
+  if (config.hidden > 0) {
+    const logits::MlpViews<float> mlp = parameters.mlp();
+    draw_linear(stream, mlp.weight0, mlp.bias0);
+    draw_linear(stream, mlp.weight2, mlp.bias2);
+  }
+  if (config.tied) {
+    base::Array<float> dropped(table.size());
+    draw_linear(stream, dropped.view(table.extent(0), table.extent(1)), parameters.head_bias());
+    if (init == Init::automatic) {
+      // N(0, 1) rows as a head give logits of deviation sqrt(D): a loss far above ln V at first.
+      const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.dim)));
+      for (float& value : table) value *= factor;
+    }
+  } else {
+    draw_linear(stream, parameters.head_weight(), parameters.head_bias());
+  }
+  apply_pad_policy(config, parameters);
+  return parameters;
+}
+
+}  // namespace
+
+template <Real T>
+Parameters<T>::Parameters(const ModelConfig& config) : Parameters(config, true) {}
+
+template <Real T>
+Parameters<T> Parameters<T>::without_table(const ModelConfig& config) {
+  return Parameters(config, false);
+}
+
+template <Real T>
+Parameters<T>::Parameters(const ModelConfig& config, bool with_table) : config_(config) {
+  const auto product = [](std::int64_t rows, std::int64_t columns, const char* what) {
+    return base::checked_product({rows, columns}, what);
+  };
+  if (with_table) {
+    table_.zeroed(product(config.vocab_size, config.dim, "token_embedding.weight"));
+  }
+  if (config.hidden > 0) {
+    const std::int64_t features = context::feature_width(config.mixer, config.dim);
+    weight0_.zeroed(product(config.hidden, features, "mixer.0.weight"));
+    bias0_.zeroed(config.hidden);
+    weight2_.zeroed(product(config.dim, config.hidden, "mixer.2.weight"));
+    bias2_.zeroed(config.dim);
+  }
+  if (!config.tied) head_weight_.zeroed(product(config.vocab_size, config.dim, "lm_head.weight"));
+  if (config.bias) head_bias_.zeroed(config.vocab_size);
+}
+
+template <Real T>
+base::View2<T> Parameters<T>::token_embedding() {
+  return {table_.data(), {config_.vocab_size, config_.dim}};
+}
+
+template <Real T>
+base::View2<const T> Parameters<T>::token_embedding() const {
+  return {table_.data(), {config_.vocab_size, config_.dim}};
+}
+
+template <Real T>
+logits::MlpViews<T> Parameters<T>::mlp() {
+  const std::int64_t features = context::feature_width(config_.mixer, config_.dim);
+  return {{weight0_.data(), {config_.hidden, features}},
+          bias0_.view(),
+          {weight2_.data(), {config_.dim, config_.hidden}},
+          bias2_.view()};
+}
+
+template <Real T>
+logits::MlpViews<const T> Parameters<T>::mlp() const {
+  const std::int64_t features = context::feature_width(config_.mixer, config_.dim);
+  return {{weight0_.data(), {config_.hidden, features}},
+          bias0_.view(),
+          {weight2_.data(), {config_.dim, config_.hidden}},
+          bias2_.view()};
+}
+
+template <Real T>
+base::View2<T> Parameters<T>::head_weight() {
+  if (config_.tied) return token_embedding();
+  return {head_weight_.data(), {config_.vocab_size, config_.dim}};
+}
+
+template <Real T>
+base::View2<const T> Parameters<T>::head_weight() const {
+  if (config_.tied) return token_embedding();
+  return {head_weight_.data(), {config_.vocab_size, config_.dim}};
+}
+
+template <Real T>
+base::View1<T> Parameters<T>::head_bias() {
+  return head_bias_.view();
+}
+
+template <Real T>
+base::View1<const T> Parameters<T>::head_bias() const {
+  return head_bias_.view();
+}
+
+template <Real T>
+template <typename Value, typename Self>
+std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
+  std::vector<NamedTensor<Value>> tensors;
+  const auto list = [&](const char* name, std::vector<std::int64_t> shape, auto& array) {
+    if (array.size() > 0) tensors.push_back({name, std::move(shape), array.view()});
+  };
+  const ModelConfig& config = self.config_;
+  const std::int64_t features = context::feature_width(config.mixer, config.dim);
+  list("token_embedding.weight", {config.vocab_size, config.dim}, self.table_);
+  list("mixer.0.weight", {config.hidden, features}, self.weight0_);
+  list("mixer.0.bias", {config.hidden}, self.bias0_);
+  list("mixer.2.weight", {config.dim, config.hidden}, self.weight2_);
+  list("mixer.2.bias", {config.dim}, self.bias2_);
+  list("lm_head.weight", {config.vocab_size, config.dim}, self.head_weight_);
+  list("lm_head.bias", {config.vocab_size}, self.head_bias_);
+  return tensors;
+}
+
+template <Real T>
+std::vector<NamedTensor<T>> Parameters<T>::tensors() {
+  return list_tensors<T>(*this);
+}
+
+template <Real T>
+std::vector<NamedTensor<const T>> Parameters<T>::tensors() const {
+  return list_tensors<const T>(*this);
+}
+
+template <Real T>
+std::int64_t Parameters<T>::count() const {
+  std::int64_t values = 0;
+  for (const NamedTensor<const T>& tensor : tensors()) values += tensor.values.size();
+  return values;
+}
+
+template <Real T>
+Gradients<T>::Gradients(const ModelConfig& config)
+    : dense(config.tied ? Parameters<T>(config) : Parameters<T>::without_table(config)) {}
+
+template <Real T>
+void Gradients<T>::clear() {
+  for (const NamedTensor<T>& tensor : dense.tensors()) {
+    std::fill(tensor.values.begin(), tensor.values.end(), T{0});
+  }
+  rows.ids.clear();
+  rows.values.resize(0);
+}
+
+template <Real T>
+void initialize(const ModelConfig& config, std::uint64_t seed, Init init,
+                Parameters<T>& parameters) {
+  if constexpr (std::is_same_v<T, float>) {
+    parameters = draw(config, seed, init);
+  } else {
+    parameters = widen(config, draw(config, seed, init));
+  }
+}
+
+template <Real T>
+bool apply_pad_policy(const ModelConfig& config, Parameters<T>& parameters) {
+  if (config.pad_id == kNoId || config.pad_policy == PadPolicy::keep) return false;
+  bool changed = false;
+  for (T& value : parameters.token_embedding()[config.pad_id]) {
+    changed = changed || value != T{0};
+    value = 0;
+  }
+  return changed;
+}
+
+Parameters<double> widen(const ModelConfig& config, const Parameters<float>& parameters) {
+  Parameters<double> wide(config);
+  const auto targets = wide.tensors();
+  const auto sources = parameters.tensors();
+  assert(sources.size() == targets.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    std::copy(sources[i].values.begin(), sources[i].values.end(), targets[i].values.begin());
+  }
+  return wide;
+}
+
+template class Parameters<float>;
+template class Parameters<double>;
+template struct Gradients<float>;
+template struct Gradients<double>;
+template void initialize<float>(const ModelConfig&, std::uint64_t, Init, Parameters<float>&);
+template void initialize<double>(const ModelConfig&, std::uint64_t, Init, Parameters<double>&);
+template bool apply_pad_policy<float>(const ModelConfig&, Parameters<float>&);
+template bool apply_pad_policy<double>(const ModelConfig&, Parameters<double>&);
+
+}  // namespace lexirow::model
