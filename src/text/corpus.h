@@ -8,7 +8,8 @@
 
 namespace lexirow::text {
 
-/// How corpus files are read (train, eval, embed). `tokenize` does not use this: it changes no byte.
+/// How corpus files are read (train, eval, embed). `tokenize` does not use this: it changes no
+/// byte.
 struct CorpusRules {
   bool raw = false;  ///< keep the byte-order mark and CRLF
 };
@@ -16,23 +17,26 @@ struct CorpusRules {
 /// What reading met; said to the user.
 struct CorpusCounts {
   std::int64_t files = 0;
-  std::int64_t bytes = 0;                ///< of text, after unpacking and before the rules
-  std::int64_t text_bytes = 0;           ///< after the rules: what bits_per_byte divides by
-  std::int64_t byte_order_marks = 0;     ///< dropped
-  std::int64_t carriage_returns = 0;     ///< CRLF read as LF
+  std::int64_t bytes = 0;             ///< of text, after unpacking and before the rules
+  std::int64_t text_bytes = 0;        ///< after the rules: what bits_per_byte divides by
+  std::int64_t byte_order_marks = 0;  ///< dropped
+  std::int64_t carriage_returns = 0;  ///< CRLF read as LF
 };
 
 /// The files behind the arguments, in order, with what was left out.
 struct CorpusFiles {
-  std::vector<std::string> paths;            ///< regular files; "-" is stdin
-  std::int64_t skipped_binary = 0;           ///< NUL in the first 8 KiB
-  std::int64_t skipped_links = 0;            ///< symbolic links inside folders
-  std::vector<std::string> skipped_examples; ///< up to three names
+  std::vector<std::string> paths;             ///< regular files; "-" is stdin
+  std::int64_t skipped_binary = 0;            ///< NUL in the first 8 KiB
+  std::int64_t skipped_links = 0;             ///< symbolic links inside folders
+  std::int64_t skipped_other = 0;             ///< pipes, sockets and devices inside folders
+  std::vector<std::string> skipped_examples;  ///< up to three names
 };
 
 /// Expands folders to their regular files in byte order of their paths (recursively, symbolic links
-/// not followed). A file named outright is never skipped for a NUL: it is read. Throws Error(io) for
-/// a missing or unreadable path, Error(file) for arguments without any text file.
+/// not followed). A file named outright is never skipped for a NUL: it is read. Throws Error(io)
+/// for a missing or unreadable path, Error(file) for a folder without any text file (with the
+/// counts of what was skipped) or a damaged gzip file in it, Error(argument) for no argument or two
+/// times "-".
 CorpusFiles list_corpus(const std::vector<std::string>& arguments);
 
 /// Streams one file: gzip by content, "-" is stdin, rules applied. `chunk` gets pieces of at most
@@ -41,6 +45,7 @@ void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusC
                       const std::function<void(std::string_view)>& chunk);
 
 /// The whole text of one file (for small texts and prompts).
-std::string read_whole_file(const std::string& path, const CorpusRules& rules, CorpusCounts& counts);
+std::string read_whole_file(const std::string& path, const CorpusRules& rules,
+                            CorpusCounts& counts);
 
 }  // namespace lexirow::text

@@ -20,7 +20,8 @@ class TokenStream {
  public:
   virtual ~TokenStream() = default;
   virtual std::int64_t size() const = 0;
-  /// Copies ids [begin, begin + out.size()). Safe from several threads.
+  /// Copies ids [begin, begin + out.size()). Safe from several threads. Throws Error(index)
+  /// outside.
   virtual void read(std::int64_t begin, std::span<Id> out) const = 0;
 
   /// [documents + 1], first 0, last size().
@@ -41,8 +42,9 @@ class MemoryTokenStream final : public TokenStream {
   std::vector<Id> ids_;
 };
 
-/// Ids spooled to a file as little-endian int32, read by position: memory stays bounded whatever the
-/// size of the corpus. The file is removed when the stream goes.
+/// Ids spooled to a file as little-endian int32, read by position: memory stays bounded whatever
+/// the size of the corpus. The file is removed when the stream goes. Throws Error(io) when it
+/// cannot be read, Error(file) when its size is not that of the last boundary.
 class FileTokenStream final : public TokenStream {
  public:
   FileTokenStream(std::string path, std::vector<std::int64_t> boundaries);
@@ -65,16 +67,20 @@ struct DocumentRules {
 };
 
 /// Encodes chunks cut anywhere as if they were one text: what cannot be decided yet (an unfinished
-/// UTF-8 sequence, an unfinished word) is kept until the next chunk or the end of the file.
+/// UTF-8 sequence, an unfinished word) is kept until the next chunk or the end of the file. In line
+/// mode and with eos_per_line the line ends themselves are no text; a last line without LF is a
+/// line too. Errors give line and column in the file.
 class StreamEncoder {
  public:
-  StreamEncoder(const Tokenizer& tokenizer, const EncodeRules& rules, const DocumentRules& documents);
+  /// Borrows the tokenizer. Throws Error(argument) for eos_per_line without <eos>.
+  StreamEncoder(const Tokenizer& tokenizer, const EncodeRules& rules,
+                const DocumentRules& documents);
   ~StreamEncoder();
 
   /// Appends ids; in line mode `boundaries` receives the end of each finished line, counted in ids
   /// since the construction of the encoder.
   void push(std::string_view bytes, std::vector<Id>& ids, std::vector<std::int64_t>& boundaries);
-  /// Ends the document of the file.
+  /// Ends the file: its last line in line mode, else its document (an empty one, if nothing came).
   void end_file(std::vector<Id>& ids, std::vector<std::int64_t>& boundaries);
 
   const EncodeCounts& counts() const;
@@ -84,7 +90,8 @@ class StreamEncoder {
   std::unique_ptr<State> state_;
 };
 
-/// Reads and encodes files one after another; `sink` gets ids in pieces. Returns the boundaries.
+/// Reads and encodes files one after another; `sink` gets ids in pieces. Returns the boundaries
+/// (first 0). Errors name the file.
 std::vector<std::int64_t> encode_corpus(const CorpusFiles& files, const CorpusRules& corpus_rules,
                                         const Tokenizer& tokenizer, const EncodeRules& encode_rules,
                                         const DocumentRules& document_rules,
@@ -97,7 +104,9 @@ struct TokenPlace {
   std::int64_t line = 0;  ///< from 1
 };
 
-/// Reads the corpus again to find the places of some tokens of its stream.
+/// Reads the corpus again to find the places of some tokens of its stream, in the order asked for.
+/// What stands in or behind stdin, which cannot be read again, and what is outside the stream has
+/// line 0.
 std::vector<TokenPlace> locate_tokens(const CorpusFiles& files, const CorpusRules& corpus_rules,
                                       const Tokenizer& tokenizer, const EncodeRules& encode_rules,
                                       const DocumentRules& document_rules,

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "base/types.h"
 
@@ -33,16 +33,31 @@ struct EncodeCounts {
   std::int64_t unk_words = 0;          ///< words spelt <unk>, read as the token (word, space split)
 };
 
-/// How an encoding treats what it cannot represent.
-struct EncodeRules {
-  bool strict = false;  ///< refuse invalid UTF-8 instead of replacing it
+/// A place in a text, for messages.
+struct TextPlace {
+  std::int64_t line = 1;    ///< from 1; lines end at LF
+  std::int64_t column = 1;  ///< from 1, in code points
+  std::int64_t byte = 0;    ///< from 0
 };
 
-/// One token of a text with its place in bytes of the original text, end exclusive.
+/// How an encoding treats what it cannot represent.
+struct EncodeRules {
+  bool strict = false;   ///< refuse invalid UTF-8 (Error(file)) instead of replacing it
+  TextPlace start = {};  ///< where the text begins in its file: messages count from here
+};
+
+/// One token of a text with its place in bytes of the original text, end exclusive. Tokens that are
+/// parts of one character (byte) share the span of that character; a bad byte is a span of its own.
 struct Piece {
   Id id = kNoId;
   std::int64_t begin = 0;
   std::int64_t end = 0;
+};
+
+/// How far a text can be encoded before the text behind it is known.
+struct SafeCut {
+  std::size_t end = 0;      ///< encode(text[0, end)) then encode(the rest and more) is encode(all)
+  std::size_t scanned = 0;  ///< what need not be looked at again, >= end
 };
 
 /// Text to ids and back. Immutable after construction; safe to share between threads.
@@ -63,6 +78,11 @@ class Tokenizer {
   /// The text of the ids. Throws Error(index) on an id outside the vocabulary.
   virtual std::string decode(std::span<const Id> ids) const = 0;
 
+  /// The text of the ids for people to read, not for reading back: as decode, with <eos> as a line
+  /// end; a word tokenizer may space words as in print. readable(a) is always a beginning of
+  /// readable(a + b), so that a stream can print the difference.
+  virtual std::string readable(std::span<const Id> ids) const;
+
   /// Raw bytes of one token (a special token: its spelling, such as <eos>).
   virtual std::string token_bytes(Id id) const = 0;
   /// The id of a token spelt exactly so, special tokens included.
@@ -71,25 +91,43 @@ class Tokenizer {
   /// True when decode(encode(x)) == x cannot be promised for any text (word).
   virtual bool lossy() const = 0;
 
-  /// Hugging Face's tokenizer.json.
+  /// Hugging Face's tokenizer.json. One difference: Hugging Face turns text that is spelt like a
+  /// special token into that token, this library keeps it as text and counts it.
   virtual nlohmann::ordered_json to_json() const = 0;
+
+  /// The longest beginning of `text` whose encoding no further text can change. `scanned` is the
+  /// answer of the call before, for the same beginning of the text, or 0. The default holds back
+  /// everything.
+  virtual SafeCut safe_cut(std::string_view text, std::size_t scanned) const;
 
   /// Ids only.
   void encode(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
               EncodeCounts& counts) const;
   /// Ids of `text` under default rules.
   std::vector<Id> encode(std::string_view text) const;
+
+ protected:
+  /// As encode_pieces, ids only: the fast path.
+  virtual void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                          EncodeCounts& counts) const;
 };
 
 /// `char`, `byte` or `word`.
 std::string tokenizer_kind_name(TokenizerKind kind);
+/// The kind of that name. Throws Error(argument) that lists the forms.
+TokenizerKind parse_tokenizer_kind(std::string_view name);
+/// `unicode` or `space`.
+std::string word_split_name(WordSplit split);
+/// The split of that name. Throws Error(argument) that lists the forms.
+WordSplit parse_word_split(std::string_view name);
 
 /// Reads a tokenizer.json of one of the three own kinds, recognised by content. `where` names the
 /// file in errors. Throws Error(file) that names the part that is not supported.
-std::unique_ptr<Tokenizer> tokenizer_from_json(const nlohmann::json& json, const std::string& where);
+std::unique_ptr<Tokenizer> tokenizer_from_json(const nlohmann::json& json,
+                                               const std::string& where);
 
 /// Token text for people and JSON: valid UTF-8, U+FFFD for the rest, controls and a lone space made
-/// visible when `visible` is set (as \n, \t, \u00a0, ␣).
+/// visible when `visible` is set (as \n, \t, \u00a0, U+2423).
 std::string display_text(std::string_view bytes, bool visible);
 /// True when display_text(bytes, false) loses something, so that hex bytes must be shown beside it.
 bool display_loses(std::string_view bytes);

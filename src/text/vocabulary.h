@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "text/corpus.h"
 #include "text/tokenizer.h"
 
 namespace lexirow::text {
@@ -13,10 +14,11 @@ namespace lexirow::text {
 struct VocabularyOptions {
   TokenizerKind kind = TokenizerKind::character;
   WordSplit split = WordSplit::unicode;
-  std::int64_t min_count = 1;    ///< word: rarer words become <unk>
-  std::int64_t max_vocab = 0;    ///< word: ordinary tokens kept at most; 0 no limit
+  std::int64_t min_count = 1;  ///< word: rarer words become <unk>
+  std::int64_t max_vocab = 0;  ///< word: ordinary tokens kept at most; 0 no limit
   bool pad = false, unk = false, bos = false, eos = false;
-  bool eos_per_line = false;     ///< line ends are replaced by <eos>, so "\n" is no character
+  bool eos_per_line = false;  ///< line ends are replaced by <eos>, so "\n" is no character
+  bool lines = false;         ///< lines are documents, so "\n" is no character either
   bool strict = false;
 };
 
@@ -27,24 +29,26 @@ struct VocabularyReport {
   std::int64_t tokens = 0;          ///< tokens counted
   std::int64_t dropped_tokens = 0;  ///< tokens that will be <unk>
   std::int64_t highest_count = 0;
-  std::int64_t replaced = 0;        ///< bad UTF-8 subsequences read as U+FFFD
+  std::int64_t replaced = 0;  ///< bad UTF-8 subsequences read as U+FFFD
 };
 
 /// Counts the tokens of texts given in chunks, then makes the tokenizer. Ids: char by code point;
-/// byte: the byte; word: by falling count, ties by bytes of the word. Memory grows with the number
-/// of distinct tokens only.
+/// byte: the byte; word: by falling count, ties by bytes of the word. <unk> is always there for
+/// word. With WordSplit::space words spelt like a special token in use are no ordinary words.
+/// Memory grows with the number of distinct tokens only.
 class VocabularyBuilder {
  public:
   explicit VocabularyBuilder(const VocabularyOptions& options);
   ~VocabularyBuilder();
 
-  /// A chunk of a file; chunks may be cut anywhere.
+  /// A chunk of a file; chunks may be cut anywhere. Throws Error(file) with line and byte on
+  /// invalid UTF-8 when strict.
   void push(std::string_view bytes);
   /// The end of a file: the next chunk starts afresh.
   void end_file();
 
-  /// Throws Error(argument) when nothing is kept: distinct, kept, highest count, and the
-  /// --min-count that would keep tokens.
+  /// Throws Error(argument) when nothing is kept (never for byte): distinct, kept, highest count,
+  /// and the --min-count that would keep tokens; or that the text is empty.
   std::unique_ptr<Tokenizer> build(VocabularyReport& report);
 
  private:
@@ -52,12 +56,20 @@ class VocabularyBuilder {
   std::unique_ptr<Counts> counts_;
 };
 
+/// Reads files one after another into the builder. Errors name the file.
+void count_corpus(const CorpusFiles& files, const CorpusRules& rules, VocabularyBuilder& builder,
+                  CorpusCounts& counts);
+
 /// What the text looks like, for `--preset auto`.
 struct TextShape {
   bool mostly_words = false;  ///< mostly words between spaces
-  std::string reason;         ///< one clause for the user, e.g. "82 % of the letters stand in words of
-                              ///< up to 20 letters between spaces"
+  std::string reason;         ///< one clause for the user, e.g. "82 % of the letters stand in words
+                              ///< between spaces"
 };
+/// Mostly words: at least 70 % of the letters and digits stand in words, that is in runs between
+/// white space, with another run on their line, which are without outer punctuation letters,
+/// digits, apostrophes and hyphens only, of at most 20 code points (6 for scripts written without
+/// spaces).
 TextShape look_at(std::string_view sample);
 
 }  // namespace lexirow::text

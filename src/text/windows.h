@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,26 +21,32 @@ struct WindowOptions {
 /// One training piece: inputs [begin, begin + length), labels one later.
 struct Window {
   std::int64_t begin = 0;
-  std::int64_t length = 0;  ///< 1..T
-  std::int64_t carried = 0; ///< earlier tokens of the same document that are read, 0..carry
+  std::int64_t length = 0;   ///< 1..T
+  std::int64_t carried = 0;  ///< earlier tokens of the same document that are read, 0..carry
 };
 
 /// The windows of the tokens [first, last) of a stream, which counts as a stream of its own: its
 /// first token, and that of every document, is not predicted; nothing before `first` is read.
-/// Windows never cross documents; they start at 0, stride, 2*stride... of each; the last is short.
+/// Windows never cross documents; they start at 0, stride, 2*stride... of each, up to the first
+/// that reaches the end; the last is short. With stride <= T every token but the first of each
+/// document is a label at least once; with a longer stride labels() says how many are.
 class WindowPlan {
  public:
+  /// Throws Error(argument) for a context or stride under 1 or a carry under 0, Error(index) for a
+  /// range outside the stream.
   WindowPlan(const TokenStream& stream, std::int64_t first, std::int64_t last,
              const WindowOptions& options);
 
-  std::int64_t size() const;           ///< number of windows
+  std::int64_t size() const;  ///< number of windows
   Window at(std::int64_t i) const;
   const WindowOptions& options() const { return options_; }
 
-  std::int64_t labels() const { return labels_; }                  ///< predicted tokens, all windows
-  std::int64_t tokens() const { return tokens_; }                  ///< tokens of the range
+  std::int64_t labels() const { return labels_; }  ///< predicted tokens, all windows
+  std::int64_t tokens() const { return tokens_; }  ///< tokens of the range
   std::int64_t documents() const { return documents_; }
-  std::int64_t short_documents() const { return short_documents_; }  ///< under 2 tokens: skipped
+  std::int64_t short_documents() const {
+    return short_documents_;
+  }  ///< under 2 tokens, blank lines too: skipped
   std::int64_t split_documents() const { return split_documents_; }  ///< longer than T (line mode)
   std::int64_t longest_document() const { return longest_document_; }
 
@@ -56,21 +63,25 @@ class WindowPlan {
 /// Ids, mask and labels of some windows, ready for the model. Labels are shifted here and nowhere
 /// else. Masked positions carry id 0.
 struct Batch {
-  std::int64_t rows = 0;    ///< B
-  std::int64_t length = 0;  ///< T
-  std::int64_t prefix = 0;  ///< P, carried positions, label-free
-  std::vector<Id> ids;              ///< [B, P+T]
-  std::vector<std::uint8_t> mask;   ///< [B, P+T]
-  std::vector<Id> labels;           ///< [B, T]
-  std::vector<std::int64_t> begins; ///< [B] first input token of each row in the stream
-  std::int64_t counted = 0;         ///< labels that are not ignored
+  std::int64_t rows = 0;             ///< B
+  std::int64_t length = 0;           ///< T
+  std::int64_t prefix = 0;           ///< P, carried positions, label-free
+  std::vector<Id> ids;               ///< [B, P+T]
+  std::vector<std::uint8_t> mask;    ///< [B, P+T]
+  std::vector<Id> labels;            ///< [B, T]
+  std::vector<std::int64_t> begins;  ///< [B] first input token of each row in the stream
+  std::int64_t counted = 0;          ///< labels that are not ignored
 
   base::View2<const Id> ids_view() const { return {ids.data(), {rows, prefix + length}}; }
-  base::View2<const std::uint8_t> mask_view() const { return {mask.data(), {rows, prefix + length}}; }
+  base::View2<const std::uint8_t> mask_view() const {
+    return {mask.data(), {rows, prefix + length}};
+  }
   base::View2<const Id> labels_view() const { return {labels.data(), {rows, length}}; }
 };
 
-/// Fills `batch` with the windows named by `indices`; T is the options' context.
+/// Fills `batch` with the windows named by `indices`; T is the options' context, P its carry. This
+/// is the one place that shifts labels: labels[b][t] is the token after ids[b][P+t]. Masks come
+/// from lengths, never from ids, so an <eos> that shares the pad's id keeps its label.
 void fill_batch(const TokenStream& stream, const WindowPlan& plan,
                 std::span<const std::int64_t> indices, Batch& batch);
 

@@ -1,0 +1,84 @@
+#include "text/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include "lexirow/error.h"
+
+namespace lexirow::text {
+
+void Tokenizer::encode(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                       EncodeCounts& counts) const {
+  encode_ids(text, rules, ids, counts);
+}
+
+std::vector<Id> Tokenizer::encode(std::string_view text) const {
+  std::vector<Id> ids;
+  EncodeCounts counts;
+  encode_ids(text, {}, ids, counts);
+  return ids;
+}
+
+void Tokenizer::encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                           EncodeCounts& counts) const {
+  std::vector<Piece> pieces;
+  encode_pieces(text, rules, pieces, counts);
+  ids.reserve(ids.size() + pieces.size());
+  for (const Piece& piece : pieces) ids.push_back(piece.id);
+}
+
+SafeCut Tokenizer::safe_cut(std::string_view text, std::size_t) const {
+  return {0, text.size()};
+}
+
+std::string Tokenizer::readable(std::span<const Id> ids) const {
+  const Id eos = specials().eos;
+  std::string text;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; eos != kNoId && i < ids.size(); ++i) {
+    if (ids[i] != eos) continue;
+    text += decode(ids.subspan(begin, i - begin));
+    text += '\n';
+    begin = i + 1;
+  }
+  return text + decode(ids.subspan(begin));
+}
+
+std::string tokenizer_kind_name(TokenizerKind kind) {
+  switch (kind) {
+    case TokenizerKind::character:
+      return "char";
+    case TokenizerKind::byte:
+      return "byte";
+    case TokenizerKind::word:
+      return "word";
+  }
+  return "unknown";
+}
+
+TokenizerKind parse_tokenizer_kind(std::string_view name) {
+  for (const auto kind : {TokenizerKind::character, TokenizerKind::byte, TokenizerKind::word}) {
+    if (name == tokenizer_kind_name(kind)) return kind;
+  }
+  throw Error(
+      ErrorKind::argument,
+      fmt::format(
+          "tokenizer \"{}\" is not known; use char, byte, word or the path of a tokenizer.json",
+          name));
+}
+
+std::string word_split_name(WordSplit split) {
+  return split == WordSplit::unicode ? "unicode" : "space";
+}
+
+WordSplit parse_word_split(std::string_view name) {
+  for (const auto split : {WordSplit::unicode, WordSplit::space}) {
+    if (name == word_split_name(split)) return split;
+  }
+  throw Error(
+      ErrorKind::argument,
+      fmt::format("word split \"{}\" is not known; use unicode (words and punctuation) or space "
+                  "(whatever stands between white space)",
+                  name));
+}
+
+}  // namespace lexirow::text

@@ -1,0 +1,227 @@
+#include "text/vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lexirow/error.h"
+#include "text/byte_tokenizer.h"
+#include "text/char_tokenizer.h"
+#include "text/chunk_joiner.h"
+#include "text/in_file.h"
+#include "text/special_tokens.h"
+#include "text/utf8.h"
+#include "text/word_split.h"
+#include "text/word_tokenizer.h"
+
+namespace lexirow::text {
+
+struct VocabularyBuilder::Counts {
+  explicit Counts(const VocabularyOptions& chosen) : options(chosen) {
+    if (options.kind == TokenizerKind::word) options.unk = true;
+    if (options.kind == TokenizerKind::character) characters.resize(kCodePoints);
+  }
+
+  void count_characters(std::string_view text);
+  void count_words(std::string_view text);
+  void count_word(std::string_view word, std::int64_t by) {
+    const auto found = words.find(word);
+    if (found != words.end()) {
+      found->second += by;
+    } else {
+      words.emplace(word, by);
+    }
+  }
+  void count(std::string_view text);
+  SpecialTokens place(std::size_t ordinary) const {
+    return place_specials(static_cast<std::int64_t>(ordinary), options.pad, options.unk,
+                          options.bos, options.eos);
+  }
+  std::unique_ptr<Tokenizer> build_characters(VocabularyReport& report) const;
+  std::unique_ptr<Tokenizer> build_words(VocabularyReport& report) const;
+
+  VocabularyOptions options;
+  ChunkJoiner joiner;
+  TextPlace place_in_file;
+  std::vector<std::int64_t> characters;  // [kCodePoints]
+  WordMap<std::int64_t> words;
+  std::int64_t bytes = 0;
+  std::int64_t replaced = 0;
+};
+
+void VocabularyBuilder::Counts::count_characters(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = utf8_step(text, at);
+    if (step.bad) {
+      if (options.strict) refuse_bytes(text, at, place_in_file);
+      ++replaced;
+    }
+    ++characters[step.code];
+    at += step.length;
+  }
+}
+
+void VocabularyBuilder::Counts::count_words(std::string_view text) {
+  for_each_word(text, options.split, [&](std::size_t begin, std::size_t end, bool bad) {
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!bad) {
+      count_word(word, 1);
+      return;
+    }
+    for (std::size_t at = begin; options.strict; at += utf8_step(text, at).length) {
+      if (utf8_step(text, at).bad) refuse_bytes(text, at, place_in_file);
+    }
+    count_word(repair_utf8(word, replaced), 1);
+  });
+}
+
+void VocabularyBuilder::Counts::count(std::string_view text) {
+  if (options.kind == TokenizerKind::character) {
+    count_characters(text);
+  } else {
+    count_words(text);
+  }
+  advance_place(place_in_file, text);
+}
+
+std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_characters(
+    VocabularyReport& report) const {
+  std::vector<char32_t> codes;
+  for (char32_t code = 0; code < kCodePoints; ++code) {
+    if (characters[code] == 0) continue;
+    if (code == '\n' && (options.eos_per_line || options.lines)) continue;
+    codes.push_back(code);
+    report.tokens += characters[code];
+    report.highest_count = std::max(report.highest_count, characters[code]);
+  }
+  report.distinct = report.kept = static_cast<std::int64_t>(codes.size());
+  if (codes.empty()) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format(
+            "no vocabulary: the text has no characters ({} bytes); give a text that has some",
+            bytes));
+  }
+  const SpecialTokens specials = place(codes.size());
+  return std::make_unique<CharTokenizer>(std::move(codes), specials);
+}
+
+std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_words(VocabularyReport& report) const {
+  using Entry = WordMap<std::int64_t>::value_type;
+  std::vector<const Entry*> entries;
+  entries.reserve(words.size());
+  const SpecialTokens in_use = place(0);
+  for (const Entry& entry : words) {
+    const auto& [word, count] = entry;
+    if (word == "<unk>" && options.split == WordSplit::space) continue;  // is the token
+    report.tokens += count;
+    if (find_special(in_use, word)) {  // the spelling is taken: such words are unknown
+      report.dropped_tokens += count;
+      continue;
+    }
+    ++report.distinct;
+    report.highest_count = std::max(report.highest_count, count);
+    if (count >= options.min_count) {
+      entries.push_back(&entry);
+    } else {
+      report.dropped_tokens += count;
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) {
+    return a->second != b->second ? a->second > b->second : a->first < b->first;
+  });
+  const auto limit = static_cast<std::size_t>(options.max_vocab);
+  while (limit > 0 && entries.size() > limit) {
+    report.dropped_tokens += entries.back()->second;
+    entries.pop_back();
+  }
+  report.kept = static_cast<std::int64_t>(entries.size());
+  if (entries.empty() && report.distinct == 0) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("no vocabulary: the text has no words ({} bytes); give a text that has some",
+                    bytes));
+  }
+  if (entries.empty()) {
+    const auto would_stay = std::count_if(words.begin(), words.end(), [&](const Entry& entry) {
+      return entry.second >= report.highest_count && !find_special(in_use, entry.first);
+    });
+    throw Error(
+        ErrorKind::argument,
+        fmt::format(
+            "no vocabulary: {} distinct tokens, 0 kept with --min-count {}, highest count {}; "
+            "--min-count {} would keep {}",
+            report.distinct, options.min_count, report.highest_count, report.highest_count,
+            would_stay));
+  }
+  std::vector<std::string> kept;
+  kept.reserve(entries.size());
+  for (const Entry* entry : entries) kept.push_back(entry->first);
+  const SpecialTokens specials = place(kept.size());
+  return std::make_unique<WordTokenizer>(std::move(kept), options.split, specials);
+}
+
+VocabularyBuilder::VocabularyBuilder(const VocabularyOptions& options) {
+  if (options.min_count < 1) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--min-count {}: must be 1 or more", options.min_count));
+  }
+  if (options.max_vocab < 0) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("--max-vocab {}: must be 1 or more, or 0 for no limit", options.max_vocab));
+  }
+  counts_ = std::make_unique<Counts>(options);
+}
+
+VocabularyBuilder::~VocabularyBuilder() = default;
+
+void VocabularyBuilder::push(std::string_view bytes) {
+  Counts& counts = *counts_;
+  counts.bytes += static_cast<std::int64_t>(bytes.size());
+  if (counts.options.kind == TokenizerKind::byte) return;
+  counts.joiner.push(
+      bytes,
+      [&counts](std::string_view text, std::size_t scanned) {
+        if (counts.options.kind == TokenizerKind::word)
+          return word_cut(text, scanned, counts.options.split);
+        const std::size_t finished = finished_utf8(text);
+        return SafeCut{finished, finished};
+      },
+      [&counts](std::string_view text) { counts.count(text); });
+}
+
+void VocabularyBuilder::end_file() {
+  counts_->joiner.finish([this](std::string_view text) { counts_->count(text); });
+  counts_->place_in_file = {};
+}
+
+std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report) {
+  end_file();
+  report = {};
+  report.replaced = counts_->replaced;
+  switch (counts_->options.kind) {
+    case TokenizerKind::character:
+      return counts_->build_characters(report);
+    case TokenizerKind::word:
+      return counts_->build_words(report);
+    case TokenizerKind::byte:
+      break;
+  }
+  report.distinct = report.kept = ByteTokenizer::kBytes;
+  report.tokens = counts_->bytes;
+  return std::make_unique<ByteTokenizer>(
+      counts_->place(static_cast<std::size_t>(ByteTokenizer::kBytes)));
+}
+
+void count_corpus(const CorpusFiles& files, const CorpusRules& rules, VocabularyBuilder& builder,
+                  CorpusCounts& counts) {
+  for (const std::string& path : files.paths) {
+    read_corpus_file(path, rules, counts,
+                     [&](std::string_view chunk) { in_file(path, [&] { builder.push(chunk); }); });
+    in_file(path, [&] { builder.end_file(); });
+  }
+}
+
+}  // namespace lexirow::text

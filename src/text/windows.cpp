@@ -1,0 +1,132 @@
+#include "text/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "lexirow/error.h"
+
+namespace lexirow::text {
+namespace {
+
+std::int64_t ceiling_quotient(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b == 0 ? 0 : 1);
+}
+
+/// Windows of a document with `labels` labels: up to the first that reaches the end, or (stride
+/// above T) up to the last that starts before it.
+std::int64_t count_windows(std::int64_t labels, const WindowOptions& options) {
+  if (labels <= options.context) return 1;
+  const std::int64_t to_the_end = ceiling_quotient(labels - options.context, options.stride) + 1;
+  return std::min(to_the_end, ceiling_quotient(labels, options.stride));
+}
+
+}  // namespace
+
+WindowPlan::WindowPlan(const TokenStream& stream, std::int64_t first, std::int64_t last,
+                       const WindowOptions& options)
+    : options_(options) {
+  if (options.context < 1 || options.stride < 1 || options.carry < 0) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format(
+            "windows: context {}, stride {}, carry {}; expected context and stride of 1 or more, "
+            "carry of 0 or more",
+            options.context, options.stride, options.carry));
+  }
+  if (first < 0 || first > last || last > stream.size()) {
+    throw Error(ErrorKind::index, fmt::format("windows: tokens {} to {} of a stream of {}", first,
+                                              last, stream.size()));
+  }
+  tokens_ = last - first;
+  windows_before_.push_back(0);
+  const std::vector<std::int64_t>& boundaries = stream.boundaries();
+  // The first document that ends behind `first`, or is empty there.
+  auto end = std::lower_bound(boundaries.begin() + 1, boundaries.end(), first);
+  for (; end != boundaries.end() && *(end - 1) <= last; ++end) {
+    const std::int64_t from = std::max(first, *(end - 1));
+    const std::int64_t to = std::min(last, *end);
+    const bool empty = *end == *(end - 1);
+    // An empty document at a cut belongs to the range behind it; a part of none is no document.
+    if (empty ? from < first || (from == last && last < stream.size()) : from >= to) continue;
+    ++documents_;
+    longest_document_ = std::max(longest_document_, to - from);
+    if (to - from < 2) {
+      ++short_documents_;
+      continue;
+    }
+    const std::int64_t labels = to - from - 1;
+    const std::int64_t windows = count_windows(labels, options);
+    if (windows > 1) ++split_documents_;
+    labels_ += (windows - 1) * options.context +
+               std::min(options.context, labels - (windows - 1) * options.stride);
+    begins_.push_back(from);
+    ends_.push_back(to);
+    windows_before_.push_back(windows_before_.back() + windows);
+  }
+}
+
+std::int64_t WindowPlan::size() const {
+  return windows_before_.back();
+}
+
+Window WindowPlan::at(std::int64_t i) const {
+  if (i < 0 || i >= size()) {
+    throw Error(ErrorKind::index, fmt::format("windows: asked for window {} of {}", i, size()));
+  }
+  const auto behind = std::upper_bound(windows_before_.begin(), windows_before_.end(), i);
+  const auto document = static_cast<std::size_t>(behind - windows_before_.begin() - 1);
+  const std::int64_t offset = (i - windows_before_[document]) * options_.stride;
+  const std::int64_t labels = ends_[document] - begins_[document] - 1;
+  return {begins_[document] + offset, std::min(options_.context, labels - offset),
+          std::min(options_.carry, offset)};
+}
+
+void fill_batch(const TokenStream& stream, const WindowPlan& plan,
+                std::span<const std::int64_t> indices, Batch& batch) {
+  batch.rows = static_cast<std::int64_t>(indices.size());
+  batch.length = plan.options().context;
+  batch.prefix = plan.options().carry;
+  const std::int64_t width = batch.prefix + batch.length;
+  const std::int64_t inputs_size = base::checked_product({batch.rows, width}, "a batch of windows");
+  batch.ids.assign(static_cast<std::size_t>(inputs_size), 0);
+  batch.mask.assign(static_cast<std::size_t>(inputs_size), 0);
+  batch.labels.assign(static_cast<std::size_t>(batch.rows * batch.length), kIgnoredLabel);
+  batch.begins.resize(indices.size());
+  batch.counted = 0;
+  std::vector<Id> tokens;
+  for (std::size_t row = 0; row < indices.size(); ++row) {
+    const Window window = plan.at(indices[row]);
+    const std::int64_t inputs = window.carried + window.length;
+    tokens.resize(static_cast<std::size_t>(inputs + 1));
+    stream.read(window.begin - window.carried, tokens);
+    const auto from = static_cast<std::int64_t>(row) * width + batch.prefix - window.carried;
+    std::copy_n(tokens.begin(), inputs, batch.ids.begin() + from);
+    std::fill_n(batch.mask.begin() + from, inputs, std::uint8_t{1});
+    // The shift: the label of an input is the token behind it.
+    std::copy_n(tokens.begin() + window.carried + 1, window.length,
+                batch.labels.begin() + static_cast<std::int64_t>(row) * batch.length);
+    batch.begins[row] = window.begin;
+    batch.counted += window.length;
+  }
+}
+
+void check_ids(base::View1<const Id> ids, std::int64_t vocab_size, const Tokenizer* tokenizer) {
+  bool outside = false;
+  for (const Id id : ids) outside |= id < 0 || id >= vocab_size;
+  if (!outside) return;
+  const Id* bad =
+      std::find_if(ids.begin(), ids.end(), [&](Id id) { return id < 0 || id >= vocab_size; });
+  std::string token;
+  if (tokenizer != nullptr && *bad >= 0 && *bad < tokenizer->vocab_size()) {
+    token = fmt::format(" (token \"{}\")", display_text(tokenizer->token_bytes(*bad), true));
+  }
+  const std::string range = vocab_size > 0 ? fmt::format("ids 0 to {}", vocab_size - 1) : "no ids";
+  throw Error(ErrorKind::index, fmt::format("position {}: id {}{} is outside the table of {} rows "
+                                            "({}); use the tokenizer that belongs "
+                                            "to this table",
+                                            bad - ids.begin(), *bad, token, vocab_size, range));
+}
+
+}  // namespace lexirow::text
