@@ -24,14 +24,15 @@ struct MlpViews {
 ///   out         [N, D]  out
 /// Pair: mlp_backward. Throws: nothing.
 template <Real T>
-void mlp_forward(base::ThreadPool& pool, base::View2<const T> x, const MlpViews<const T>& parameters,
-                 base::View2<T> before, base::View2<T> activated, base::View2<T> out);
+void mlp_forward(base::ThreadPool& pool, base::View2<const T> x,
+                 const MlpViews<const T>& parameters, base::View2<T> before,
+                 base::View2<T> activated, base::View2<T> out);
 
 /// Gradients of mlp_forward.
 ///   x, before, activated        in
 ///   d_out          [N, D]       in
 ///   d_before       [N, H]       scratch
-///   d_x            [N, F]       accum
+///   d_x            [N, F]       accum    may be absent: not wanted
 ///   d_parameters                accum
 template <Real T>
 void mlp_backward(base::ThreadPool& pool, base::View2<const T> x,
