@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "context/mixer.h"
+#include "proof/examination.h"
+
+namespace lexirow::proof {
+namespace {
+
+/// Logits of one batch and of changed copies of it.
+class Comparison {
+ public:
+  explicit Comparison(const Examination& examination)
+      : examination_(examination), batch_(make_batch(examination, 2)), before_(run(batch_)) {
+    for (Id id : batch_.ids) others_.push_back(other_id(examination, id));
+  }
+
+  std::int64_t length() const { return batch_.length; }
+  /// False when some row is like every other, so that changing an id proves nothing.
+  bool possible() const {
+    return std::find(others_.begin(), others_.end(), kNoId) == others_.end();
+  }
+
+  /// Changes the ids at positions [first, last) of every sequence.
+  void change(std::int64_t first, std::int64_t last) {
+    text::Batch changed = batch_;
+    for (std::int64_t row = 0; row < batch_.rows; ++row) {
+      for (std::int64_t t = first; t < last; ++t) {
+        const auto at = static_cast<std::size_t>(row * batch_.length + t);
+        changed.ids[at] = others_[at];
+      }
+    }
+    after_ = run(changed);
+  }
+
+  /// Logits at position t, in all sequences, that the change moved.
+  std::int64_t moved_at(std::int64_t t) const {
+    const std::int64_t vocab_size = examination_.config().vocab_size;
+    std::int64_t moved = 0;
+    for (std::int64_t row = 0; row < batch_.rows; ++row) {
+      const std::int64_t at = (row * batch_.length + t) * vocab_size;
+      moved += differing_bits(before_.data() + at, after_.data() + at, vocab_size);
+    }
+    return moved;
+  }
+
+ private:
+  base::Array<float> run(const text::Batch& batch) {
+    const std::int64_t positions = batch.rows * batch.length;
+    const std::int64_t vocab_size = examination_.config().vocab_size;
+    base::Array<float> logits(positions * vocab_size);
+    examination_.parts.single.all_logits(examination_.pool, examination_.config(),
+                                         examination_.parameters(), view_of(batch), workspace_,
+                                         logits.view(positions, vocab_size));
+    return logits;
+  }
+
+  const Examination& examination_;
+  model::Workspace<float> workspace_;
+  text::Batch batch_;
+  base::Array<float> before_;
+  base::Array<float> after_;
+  std::vector<Id> others_;
+};
+
+constexpr const char* kAllRowsEqual =
+    "a row that the batch reads is equal to every other row, so changing an id changes nothing";
+
+}  // namespace
+
+Verdict check_no_future(const Examination& examination) {
+  Comparison comparison(examination);
+  if (!comparison.possible()) return skip(kAllRowsEqual);
+  std::int64_t moved = 0;
+  for (std::int64_t t = 0; t + 1 < comparison.length(); ++t) {
+    comparison.change(t + 1, comparison.length());
+    for (std::int64_t earlier = 0; earlier <= t; ++earlier) moved += comparison.moved_at(earlier);
+  }
+  const std::string mixer = context::mixer_name(examination.config().mixer);
+  if (examination.subject.leak_expected) {
+    Verdict verdict =
+        judge(static_cast<double>(moved), 0,
+              fmt::format(
+                  "{} reads the future on purpose, and this check sees it: {} logits at or before "
+                  "a position changed with the ids after it.",
+                  mixer, moved));
+    verdict.passed = moved > 0;
+    return verdict;
+  }
+  return judge(static_cast<double>(moved), 0,
+               fmt::format("{} logits up to a position changed, bit for bit, when all ids after it "
+                           "did, for each of {} positions.",
+                           moved, comparison.length() - 1));
+}
+
+Verdict check_reads_past(const Examination& examination) {
+  Comparison comparison(examination);
+  if (!comparison.possible()) return skip(kAllRowsEqual);
+  const std::int64_t reach = context::reach(examination.config().mixer);
+  const bool leaks = context::leaks_future(examination.config().mixer);
+  std::int64_t wrong = 0;
+  for (std::int64_t changed = 0; changed + 1 < comparison.length(); ++changed) {
+    comparison.change(changed, changed + 1);
+    if (reach != 0 && comparison.moved_at(changed + 1) == 0) ++wrong;
+    const std::int64_t beyond = changed + reach + 1;
+    if (reach >= 0 && !leaks && beyond < comparison.length() && comparison.moved_at(beyond) != 0) {
+      ++wrong;
+    }
+  }
+  if (reach == 0) {
+    return judge(static_cast<double>(wrong), 0,
+                 "This model has no context: no logit depends on an earlier id.");
+  }
+  const std::string end =
+      reach > 0 && !leaks ? fmt::format(", and none further back than {}", reach) : std::string();
+  return judge(static_cast<double>(wrong), 0,
+               fmt::format("Changing an id changes the logits of the next position{}; {} of {} "
+                           "positions do not keep to that.",
+                           end, wrong, comparison.length() - 1));
+}
+
+}  // namespace lexirow::proof

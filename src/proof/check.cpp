@@ -1,0 +1,104 @@
+#include "proof/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "context/mixer.h"
+#include "lexirow/error.h"
+#include "proof/examination.h"
+
+namespace lexirow::proof {
+namespace {
+
+struct NamedCheck {
+  const char* name;
+  Verdict (*run)(const Examination&);
+};
+
+constexpr NamedCheck kChecks[] = {
+    {"gradient", check_gradient},       {"no-future", check_no_future},
+    {"reads-past", check_reads_past},   {"pad-row", check_pad_row},
+    {"tied-head", check_tied_head},     {"one-hot", check_one_hot},
+    {"scatter-add", check_scatter_add}, {"determinism", check_determinism},
+    {"save-load", check_save_load},
+};
+
+Verdict run_check(const NamedCheck& check, const Examination& examination) {
+  try {
+    return check.run(examination);
+  } catch (const Error& error) {
+    return judge(1, 0, error.what());
+  }
+}
+
+/// The architectures that are proved without a model.
+std::vector<model::ModelConfig> built_in_configs() {
+  std::vector<model::ModelConfig> configs;
+  for (const char* mixer :
+       {"none", "none", "mean", "window:3", "concat:3", "full-mean", "centred"}) {
+    for (bool tied : {false, true}) {
+      model::ModelConfig config;
+      config.vocab_size = 24;
+      config.dim = 8;
+      config.mixer = context::parse_mixer(mixer);
+      const bool first = configs.size() < 2;
+      config.hidden = first ? 0 : 8;
+      config.tied = tied;
+      // Every option stands in some configurations and is left out of others.
+      config.bias = !tied || config.mixer.kind == context::MixerKind::mean;
+      config.skip = config.mixer.kind == context::MixerKind::concat;
+      const bool padded = !first && config.mixer.kind != context::MixerKind::window;
+      if (padded) config.pad_id = 23;
+      configs.push_back(config);
+    }
+  }
+  return configs;
+}
+
+std::string describe(const model::ModelConfig& config) {
+  return fmt::format("{}{}{}, {}", context::mixer_name(config.mixer),
+                     config.hidden > 0 ? " with MLP" : "", config.skip ? " and skip" : "",
+                     config.tied ? "tied" : "untied");
+}
+
+}  // namespace
+
+bool CheckReport::passed() const {
+  return std::all_of(checks.begin(), checks.end(),
+                     [](const CheckResult& check) { return check.passed; });
+}
+
+void check_subject(base::ThreadPool& pool, const CheckSubject& subject, const std::string& scratch,
+                   CheckReport& report, const Parts& parts) {
+  const Examination examination{pool, subject, parts, scratch};
+  for (const NamedCheck& check : kChecks) {
+    const Verdict verdict = run_check(check, examination);
+    if (verdict.skipped) {
+      report.skipped.push_back({check.name, subject.name, verdict.text});
+    } else {
+      report.checks.push_back(
+          {check.name, subject.name, verdict.passed, verdict.figure, verdict.limit, verdict.text});
+    }
+  }
+}
+
+CheckReport check_built_in(base::ThreadPool& pool, std::uint64_t seed, const std::string& scratch,
+                           const Parts& parts) {
+  CheckReport report;
+  for (const model::ModelConfig& config : built_in_configs()) {
+    model::Parameters<float> parameters;
+    model::initialize(config, seed, model::Init::automatic, parameters);
+    CheckSubject subject;
+    subject.name = describe(config);
+    subject.config = config;
+    subject.parameters = &parameters;
+    subject.seed = seed;
+    subject.length = 8;
+    subject.leak_expected = context::leaks_future(config.mixer);
+    check_subject(pool, subject, scratch, report, parts);
+  }
+  return report;
+}
+
+}  // namespace lexirow::proof

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/random.h"
+#include "proof/examination.h"
+
+namespace lexirow::proof {
+namespace {
+
+// DESIGN section 2: |a-n| <= 1e-6 max(|a|,|n|) + 1e-9 an entry, ||a-n|| <= 1e-6 (||a||+||n||) a
+// tensor, with this step.
+constexpr double kEps = 1e-5;
+constexpr double kRelative = 1e-6;
+constexpr double kAbsolute = 1e-9;
+constexpr std::size_t kEntries = 200;
+
+/// The largest difference over its limit, and where it stands. Not-a-number counts as largest.
+struct Worst {
+  double ratio = 0;
+  std::string where = "all are zero";
+
+  void add(double new_ratio, const std::string& place) {
+    if (std::isnan(ratio) || new_ratio <= ratio) return;
+    ratio = new_ratio;
+    where = place;
+  }
+};
+
+double entry_ratio(double analytic, double numeric) {
+  const double limit = kRelative * std::max(std::abs(analytic), std::abs(numeric)) + kAbsolute;
+  return std::abs(analytic - numeric) / limit;
+}
+
+/// Up to 200 entries of a tensor of `size`: half of them in rows of `width` that the batch names
+/// (where the table and the head have their gradient), the others anywhere.
+std::set<std::int64_t> choose_entries(std::int64_t size, std::int64_t width,
+                                      const std::vector<Id>& named, base::SplitMix& random) {
+  std::set<std::int64_t> entries;
+  if (size <= static_cast<std::int64_t>(kEntries)) {
+    for (std::int64_t i = 0; i < size; ++i) entries.insert(i);
+    return entries;
+  }
+  const auto below = [&](std::int64_t end) {
+    return static_cast<std::int64_t>(random.uniform() * static_cast<double>(end));
+  };
+  for (int tries = 0; width > 0 && tries < 1000 && entries.size() < kEntries / 2; ++tries) {
+    const auto pick = static_cast<std::size_t>(below(static_cast<std::int64_t>(named.size())));
+    if (named[pick] >= 0) entries.insert(named[pick] * width + below(width));
+  }
+  while (entries.size() < kEntries) entries.insert(below(size));
+  return entries;
+}
+
+/// The model in float64 with a batch: its loss and gradient.
+class Slope {
+ public:
+  explicit Slope(const Examination& examination)
+      : examination_(examination),
+        batch_(make_batch(examination, examination.large() ? 2 : 3)),
+        parameters_(model::widen(examination.config(), examination.parameters())) {
+    hide_some(examination, batch_);
+    model::Gradients<double> gradients(examination.config());
+    gradients.clear();
+    examination.parts.wide.evaluate_with_gradients(pool(), examination.config(), parameters_,
+                                                   view_of(batch_), workspace_, gradients);
+    analytic_ = flat_gradients(parameters_, gradients);
+  }
+
+  model::Parameters<double>& parameters() { return parameters_; }
+  const std::vector<base::Array<double>>& analytic() const { return analytic_; }
+  const text::Batch& batch() const { return batch_; }
+
+  double loss(const model::Parameters<double>& parameters) {
+    return examination_.parts.wide
+        .evaluate(pool(), examination_.config(), parameters, view_of(batch_), workspace_, {})
+        .mean();
+  }
+
+  /// Central difference of one value of parameters().
+  double along_entry(double& value) {
+    const double saved = value;
+    value = saved + kEps;
+    const double above = loss(parameters_);
+    value = saved - kEps;
+    const double below = loss(parameters_);
+    value = saved;
+    return (above - below) / (2 * kEps);
+  }
+
+ private:
+  /// Waking threads takes longer than running a small model.
+  base::ThreadPool& pool() { return examination_.large() ? examination_.pool : single_; }
+
+  const Examination& examination_;
+  base::ThreadPool single_{1};
+  text::Batch batch_;
+  model::Parameters<double> parameters_;
+  model::Workspace<double> workspace_;
+  std::vector<base::Array<double>> analytic_;
+};
+
+/// Entries of one tensor, then all of them as one vector.
+void check_tensor(Slope& slope, const model::NamedTensor<double>& tensor,
+                  const base::Array<double>& analytic, const std::set<std::int64_t>& entries,
+                  Worst& worst) {
+  double difference = 0;
+  double analytic_square = 0;
+  double numeric_square = 0;
+  for (std::int64_t i : entries) {
+    const double a = analytic[i];
+    const double n = slope.along_entry(tensor.values[i]);
+    worst.add(entry_ratio(a, n),
+              fmt::format("{} value {}: {:.6g} against {:.6g}", tensor.name, i, a, n));
+    difference += (a - n) * (a - n);
+    analytic_square += a * a;
+    numeric_square += n * n;
+  }
+  const double norms = std::sqrt(analytic_square) + std::sqrt(numeric_square);
+  // Below this the rounding of the loss, 1e-9 an entry, is larger than the limit.
+  const double resolved = kAbsolute / kRelative * std::sqrt(static_cast<double>(entries.size()));
+  if (norms < resolved) return;
+  worst.add(std::sqrt(difference) / (kRelative * norms),
+            fmt::format("{} as a whole, norm {:.6g}", tensor.name, std::sqrt(analytic_square)));
+}
+
+/// All parameters move at once along one random direction.
+void check_direction(const Examination& examination, Slope& slope, Worst& worst) {
+  const auto loss_at = [&](double step) {
+    model::Parameters<double> moved = model::widen(examination.config(), examination.parameters());
+    base::SplitMix random(examination.subject.seed);
+    for (const auto& tensor : moved.tensors()) {
+      for (double& value : tensor.values) value += step * (2 * random.uniform() - 1);
+    }
+    return slope.loss(moved);
+  };
+  double analytic = 0;
+  base::SplitMix random(examination.subject.seed);
+  for (const base::Array<double>& gradient : slope.analytic()) {
+    for (double value : gradient) analytic += value * (2 * random.uniform() - 1);
+  }
+  const double numeric = (loss_at(kEps) - loss_at(-kEps)) / (2 * kEps);
+  worst.add(entry_ratio(analytic, numeric),
+            fmt::format("a random direction: {:.6g} against {:.6g}", analytic, numeric));
+}
+
+}  // namespace
+
+Verdict check_gradient(const Examination& examination) {
+  Slope slope(examination);
+  if (slope.batch().counted == 0) return skip("no label counts in the batch");
+  std::vector<Id> named = slope.batch().ids;
+  named.insert(named.end(), slope.batch().labels.begin(), slope.batch().labels.end());
+  base::SplitMix random(examination.subject.seed);
+  Worst worst;
+  std::size_t checked = 0;
+  const auto tensors = slope.parameters().tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const bool by_token = tensors[i].shape.front() == examination.config().vocab_size;
+    const std::int64_t width = by_token ? tensors[i].values.size() / tensors[i].shape.front() : 0;
+    const auto entries = choose_entries(tensors[i].values.size(), width, named, random);
+    check_tensor(slope, tensors[i], slope.analytic()[i], entries, worst);
+    checked += entries.size();
+  }
+  check_direction(examination, slope, worst);
+  return judge(worst.ratio, 1,
+               fmt::format("The gradients of {} values in {} tensors and along a random direction "
+                           "against central differences in float64, as a share of what 1e-6 "
+                           "relative and 1e-9 absolute allow; worst at {}.",
+                           checked, tensors.size(), worst.where));
+}
+
+}  // namespace lexirow::proof

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/real.h"
+#include "base/thread_pool.h"
+#include "base/types.h"
+#include "base/view.h"
+#include "model/network.h"
+#include "rows/lookup.h"
+
+namespace lexirow::proof {
+
+/// The model's functions as the checks call them (model/network.h).
+template <Real T>
+struct ModelParts {
+  std::function<void(base::ThreadPool&, const model::ModelConfig&, const model::Parameters<T>&,
+                     const model::BatchView&, model::Workspace<T>&, base::View2<T>)>
+      all_logits = model::all_logits<T>;
+  std::function<loss::LossSum(base::ThreadPool&, const model::ModelConfig&,
+                              const model::Parameters<T>&, const model::BatchView&,
+                              model::Workspace<T>&, base::View1<T>)>
+      evaluate = model::evaluate<T>;
+  std::function<loss::LossSum(base::ThreadPool&, const model::ModelConfig&,
+                              const model::Parameters<T>&, const model::BatchView&,
+                              model::Workspace<T>&, model::Gradients<T>&)>
+      evaluate_with_gradients = model::evaluate_with_gradients<T>;
+};
+
+/// What the checks examine. A test puts a broken part in place of one and sees its check turn red.
+struct Parts {
+  ModelParts<float> single;
+  ModelParts<double> wide;
+  std::function<void(base::ThreadPool&, base::View2<const float>, base::View1<const Id>,
+                     base::View2<float>)>
+      lookup_forward = rows::lookup_forward<float>;
+  std::function<void(base::ThreadPool&, const rows::ScatterPlan&, base::View2<const float>,
+                     rows::TouchedRows<float>&)>
+      lookup_backward = rows::lookup_backward<float>;
+  std::function<void(base::ThreadPool&, const rows::ScatterPlan&, base::View2<const float>,
+                     base::View2<float>)>
+      lookup_backward_dense = rows::lookup_backward_dense<float>;
+  /// Runs between writing a model and reading it back; gets the folder.
+  std::function<void(const std::string&)> after_save = [](const std::string&) {};
+};
+
+}  // namespace lexirow::proof
