@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/array.h"
 #include "base/thread_pool.h"
 #include "base/types.h"
 #include "base/view.h"
@@ -12,36 +11,50 @@
 
 namespace lexirow::generate {
 
-/// One sequence, one token at a time. State O(D) (none, mean) or O(W*D) (window, concat); the cost
-/// of a token does not depend on how many came before. Batch and streaming agree to 1e-5.
+/// One sequence, one token at a time. State O(D) (none, mean) or O(W*D) (window, concat, a mean
+/// with a context limit); the cost of a token does not depend on how many came before. Reading a
+/// token costs O(D); the MLP and the head run only when their result is asked for. Batch and
+/// streaming agree to 1e-5.
 class Stream {
  public:
-  /// Borrows the parameters. `context_limit` 0: as far as the mixer looks; else a mean forgets what
-  /// is further back than that. Throws Error(argument) for a leaky mixer: it cannot stream.
+  /// Borrows pool, config and parameters. `context_limit` 0: as far as the mixer looks; else what
+  /// is further back than that many tokens is forgotten. Throws Error(argument) for a leaky mixer
+  /// (it cannot stream) and for a negative limit.
   Stream(base::ThreadPool& pool, const model::ModelConfig& config,
          const model::Parameters<float>& parameters, std::int64_t context_limit = 0);
 
   /// Reads the next token (checked: Error(index)).
   void push(Id id);
-  /// Scores of the token after the last one pushed, [V]. Before any push: those of an empty history.
+  /// Scores of the token after the last one pushed, [V]. Before any push: those of an empty history
+  /// (a context of zeros). Scores of pad and surplus rows are among them.
   const std::vector<float>& logits();
   /// The hidden state that the head reads, [D].
   base::View1<const float> hidden();
+  /// Tokens read so far.
   std::int64_t position() const { return position_; }
+  /// Tokens that the next scores depend on: position(), or what the mixer or the limit leaves of
+  /// it.
+  std::int64_t visible() const;
+  /// Forgets every token.
   void reset();
 
  private:
-  void mix(float* context);
+  const float* ring_row(std::int64_t position) const;
+  void push_ring(const float* row);
+  void mix(float* context) const;
 
   base::ThreadPool& pool_;
   const model::ModelConfig& config_;
   const model::Parameters<float>& parameters_;
-  std::int64_t limit_ = 0;            // rows in the ring; 0: no ring
+  std::int64_t limit_ = 0;  // rows that can be seen; 0: no limit
   std::int64_t position_ = 0;
-  std::vector<float> ring_;           // [limit, D]
-  std::vector<double> sum_;           // [D]
+  const float* last_row_ = nullptr;  // [D] in the table, of the last token
+  std::vector<float> ring_;  // [min(position, limit), D]; empty for none and a mean without limit
+  std::vector<double> sum_;  // [D] of the visible rows (mean)
+  std::vector<double> next_sum_;  // [D] of the rows since the ring began anew (mean with a limit)
   std::vector<float> context_, before_, activated_, hidden_, logits_;
-  bool fresh_ = false;                // logits_ belong to position_
+  bool hidden_fresh_ = false;  // hidden_ belongs to position_
+  bool logits_fresh_ = false;
 };
 
 }  // namespace lexirow::generate

@@ -1,0 +1,241 @@
+#include "inspect/neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "support/expect_error.h"
+#include "text/vocabulary.h"
+
+namespace lexirow::inspect {
+namespace {
+
+using lexirow::testing::expect_error;
+
+base::View1<const float> view(const std::vector<float>& values) {
+  return {values.data(), {static_cast<std::int64_t>(values.size())}};
+}
+base::View1<const double> view(const std::vector<double>& values) {
+  return {values.data(), {static_cast<std::int64_t>(values.size())}};
+}
+
+template <typename T>
+class SimilarityTest : public ::testing::Test {};
+using Scalars = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(SimilarityTest, Scalars);
+
+// figures.md, scores and similarity
+TYPED_TEST(SimilarityTest, GivesTheKnownFigures) {
+  using Vector = std::vector<TypeParam>;
+  const Similarity same = similarity(view(Vector{1, 0}), view(Vector{2, 0}));
+  EXPECT_EQ(same.dot, 2);
+  EXPECT_EQ(same.norm_a, 1);
+  EXPECT_EQ(same.norm_b, 2);
+  EXPECT_EQ(same.cosine.value(), 1);
+  EXPECT_EQ(same.euclidean, 1);
+  EXPECT_EQ(similarity(view(Vector{1, 0}), view(Vector{-3, 0})).cosine.value(), -1);
+  EXPECT_EQ(similarity(view(Vector{1, 0}), view(Vector{0, 5})).cosine.value(), 0);
+  const Similarity one_hot = similarity(view(Vector{0, 1, 0}), view(Vector{0, 0, 1}));
+  EXPECT_EQ(one_hot.cosine.value(), 0);
+  EXPECT_EQ(one_hot.euclidean, std::sqrt(2.0));
+}
+
+// NN-3
+TYPED_TEST(SimilarityTest, AZeroVectorHasNoDirection) {
+  using Vector = std::vector<TypeParam>;
+  const Similarity first = similarity(view(Vector{0, 0}), view(Vector{3, 4}));
+  EXPECT_FALSE(first.cosine.has_value());
+  EXPECT_EQ(first.reason, "no direction: the first vector is zero");
+  EXPECT_EQ(first.dot, 0);
+  EXPECT_EQ(first.euclidean, 5);
+  EXPECT_EQ(similarity(view(Vector{3, 4}), view(Vector{0, 0})).reason,
+            "no direction: the second vector is zero");
+  EXPECT_EQ(similarity(view(Vector{0}), view(Vector{0})).reason,
+            "no direction: both vectors are zero");
+}
+
+// NN-5
+TYPED_TEST(SimilarityTest, EqualVectorsHaveCosineOne) {
+  base::NumpyStream stream(3);
+  for (int size = 1; size < 60; ++size) {
+    std::vector<TypeParam> zero_one(static_cast<std::size_t>(size));
+    std::vector<TypeParam> normal(zero_one.size());
+    for (TypeParam& value : zero_one) value = stream.uniform() < 0.5 ? 0 : 1;
+    for (TypeParam& value : normal) value = static_cast<TypeParam>(stream.normal());
+    zero_one[0] = 1;
+    EXPECT_EQ(similarity(view(zero_one), view(zero_one)).cosine.value(), 1) << size;
+    EXPECT_EQ(similarity(view(normal), view(normal)).cosine.value(), 1) << size;
+    std::vector<TypeParam> other = normal;
+    for (TypeParam& value : other) value *= static_cast<TypeParam>(1.1);
+    EXPECT_LE(similarity(view(normal), view(other)).cosine.value(), 1) << size;
+  }
+}
+
+TYPED_TEST(SimilarityTest, TellsOfNonFiniteValues) {
+  using Vector = std::vector<TypeParam>;
+  const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  const TypeParam infinity = std::numeric_limits<TypeParam>::infinity();
+  const Similarity result = similarity(view(Vector{nan, 1}), view(Vector{3, 4}));
+  EXPECT_FALSE(result.cosine.has_value());
+  EXPECT_EQ(result.reason, "not finite: the first vector holds an infinity or a NaN");
+  EXPECT_EQ(result.norm_b, 5);
+  EXPECT_EQ(similarity(view(Vector{3, 4}), view(Vector{infinity, 1})).reason,
+            "not finite: the second vector holds an infinity or a NaN");
+}
+
+TYPED_TEST(SimilarityTest, ValuesOfAnySizeKeepTheirDirection) {
+  using Vector = std::vector<TypeParam>;
+  const TypeParam huge = std::numeric_limits<TypeParam>::max();
+  const TypeParam tiny = std::numeric_limits<TypeParam>::denorm_min();
+  EXPECT_EQ(similarity(view(Vector{huge, huge}), view(Vector{huge, huge})).cosine.value(), 1);
+  EXPECT_EQ(similarity(view(Vector{tiny, 0}), view(Vector{huge, 0})).cosine.value(), 1);
+  EXPECT_EQ(similarity(view(Vector{tiny, tiny}), view(Vector{-tiny, -tiny})).cosine.value(), -1);
+}
+
+TEST(Similarity, RefusesDifferentLengths) {
+  expect_error(ErrorKind::shape, {"2 and 3"}, [] {
+    similarity(view(std::vector<float>{1, 2}), view(std::vector<float>{1, 2, 3}));
+  });
+}
+
+std::vector<float> normal_table(std::int64_t size) {
+  std::vector<float> table(static_cast<std::size_t>(size));
+  base::TorchStream(7).fill_normal({table.data(), {size}});
+  return table;
+}
+
+TEST(NearestRows, EqualsSortingEveryCosine) {
+  base::ThreadPool pool(3);
+  constexpr std::int64_t kRows = 1000;
+  constexpr std::int64_t kDim = 13;
+  const std::vector<float> values = normal_table(kRows * kDim);
+  const base::View2<const float> table(values.data(), {kRows, kDim});
+  const Neighbours found = nearest_rows(pool, table, table[17], 25, {17});
+  std::vector<Neighbour> all;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    if (i == 17) continue;
+    const Similarity pair = similarity(table[17], table[i]);
+    all.push_back({static_cast<Id>(i), pair.cosine.value(), pair.euclidean});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Neighbour& a, const Neighbour& b) { return a.cosine > b.cosine; });
+  ASSERT_EQ(found.nearest.size(), 25U);
+  for (std::size_t i = 0; i < found.nearest.size(); ++i) {
+    EXPECT_EQ(found.nearest[i].id, all[i].id) << i;
+    // The listed cosine is that of the two vectors, bit for bit.
+    EXPECT_EQ(found.nearest[i].cosine, all[i].cosine) << i;
+    EXPECT_EQ(found.nearest[i].distance, all[i].distance) << i;
+  }
+  EXPECT_EQ(found.zero_rows, 0);
+  EXPECT_EQ(found.non_finite_rows, 0);
+}
+
+TEST(NearestRows, TiesGoByIdAndRowsWithoutDirectionAreCounted) {
+  base::ThreadPool pool(1);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {1, 1, 0, 0, 1, 0, nan, 1, 2, 2, infinity, 0, 0, -0.0F, 3, 0};
+  const base::View2<const float> table(values.data(), {8, 2});
+  const Neighbours found = nearest_rows(pool, table, view(std::vector<float>{5, 0}), 100, {});
+  std::vector<Id> ids;
+  for (const Neighbour& neighbour : found.nearest) ids.push_back(neighbour.id);
+  EXPECT_EQ(ids, (std::vector<Id>{2, 7, 0, 4}));
+  EXPECT_EQ(found.nearest[0].cosine, 1);
+  EXPECT_EQ(found.nearest[0].distance, 4);
+  EXPECT_EQ(found.zero_rows, 2);
+  EXPECT_EQ(found.non_finite_rows, 2);
+  EXPECT_EQ(nearest_rows(pool, table, view(std::vector<float>{5, 0}), 1, {2, -1, 99}).nearest[0].id,
+            7);
+}
+
+TEST(NearestRows, SeesARowAddedAfterAQuery) {  // NN-1
+  base::ThreadPool pool(1);
+  std::vector<float> values = {1, 0, 0, 1, 1, 1};
+  const std::vector<float> query = {1, 0.1F};
+  EXPECT_EQ(nearest_rows(pool, {values.data(), {3, 2}}, view(query), 1, {}).nearest[0].id, 0);
+  values.insert(values.end(), {10, 1});
+  EXPECT_EQ(nearest_rows(pool, {values.data(), {4, 2}}, view(query), 1, {}).nearest[0].id, 3);
+}
+
+TEST(NearestRows, RefusesAQueryWithoutDirection) {
+  base::ThreadPool pool(1);
+  const std::vector<float> values = {1, 0, 0, 1};
+  const base::View2<const float> table(values.data(), {2, 2});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect_error(ErrorKind::numeric, {"no direction", "zero"}, [&] {
+    nearest_rows(pool, table, view(std::vector<float>{0, 0}), 1, {});
+  });
+  expect_error(ErrorKind::numeric, {"no direction", "NaN"}, [&] {
+    nearest_rows(pool, table, view(std::vector<float>{nan, 0}), 1, {});
+  });
+  expect_error(ErrorKind::shape, {"3 numbers", "rows have 2"}, [&] {
+    nearest_rows(pool, table, view(std::vector<float>{1, 0, 0}), 1, {});
+  });
+  expect_error(ErrorKind::argument, {"k is 0"}, [&] {
+    nearest_rows(pool, table, view(std::vector<float>{1, 0}), 0, {});
+  });
+}
+
+TEST(NearestRows, ALargeTableTakesTensOfMilliseconds) {
+  base::ThreadPool pool(2);
+  constexpr std::int64_t kRows = 50000;
+  constexpr std::int64_t kDim = 256;
+  const std::vector<float> values = normal_table(kRows * kDim);
+  const base::View2<const float> table(values.data(), {kRows, kDim});
+  double best = HUGE_VAL;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(nearest_rows(pool, table, table[123], 10, {}).nearest[0].id, 123);
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  RecordProperty("milliseconds", std::to_string(best * 1e3));
+#if defined(NDEBUG)
+  EXPECT_LT(best, 0.5);  // measured 15 ms on two idle cores; shared machines need room
+#endif
+}
+
+TEST(MeanRow, AveragesRows) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 9};
+  const base::View2<const float> table(values.data(), {3, 2});
+  EXPECT_EQ(mean_row(table, std::vector<Id>{0, 2, 2, 0}), (std::vector<float>{3, 5.5F}));
+  EXPECT_EQ(mean_row(table, std::vector<Id>{1}), (std::vector<float>{3, 4}));  // POOL-4
+  EXPECT_EQ(mean_row(table, {}), (std::vector<float>{0, 0}));
+  expect_error(ErrorKind::index, {"position 1", "id 3", "3 rows"}, [&] {
+    mean_row(table, std::vector<Id>{0, 3});
+  });
+}
+
+std::unique_ptr<text::Tokenizer> word_tokenizer(const std::string& words) {
+  text::VocabularyOptions options;
+  options.kind = text::TokenizerKind::word;
+  options.split = text::WordSplit::space;
+  options.unk = true;
+  text::VocabularyBuilder builder(options);
+  builder.push(words);
+  builder.end_file();
+  text::VocabularyReport report;
+  return builder.build(report);
+}
+
+TEST(CloseSpellings, IgnoresCaseFirst) {
+  const auto tokenizer = word_tokenizer("king King kings ring queen \xc3\x89t\xc3\xa9 x");
+  const auto close = close_spellings(*tokenizer, "KING", 4);
+  // Without case King and king are equal; with case King is closer.
+  EXPECT_EQ(close, (std::vector<std::string>{"King", "king", "ring", "kings"}));
+  EXPECT_EQ(close_spellings(*tokenizer, "quene", 5), std::vector<std::string>{"queen"});
+  // Distance counts code points, and case is not only that of ASCII.
+  EXPECT_EQ(close_spellings(*tokenizer, "\xc3\xa9t\xc3\x89", 1),
+            std::vector<std::string>{"\xc3\x89t\xc3\xa9"});
+  EXPECT_TRUE(close_spellings(*tokenizer, "entirely", 5).empty());
+  EXPECT_TRUE(close_spellings(*tokenizer, "<unk", 5).empty());
+}
+
+}  // namespace
+}  // namespace lexirow::inspect
