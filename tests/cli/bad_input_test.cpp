@@ -23,7 +23,7 @@ void PrintTo(const BadInput& bad, std::ostream* out) {
 class BadInputTest : public testing::TestWithParam<BadInput> {};
 
 void expect_refused(const Place& place, const BadInput& bad) {
-  const Run run = place.run(bad.command);
+  const Outcome run = place.run(bad.command);
   EXPECT_EQ(run.code, bad.code) << bad.command << '\n' << run.err;
   for (const std::string& said : bad.said) {
     EXPECT_NE(run.err.find(said), std::string::npos) << bad.command << "\nwants: " << said << '\n'

@@ -24,7 +24,7 @@ std::vector<std::string> examples_of(const std::string& help) {
 
 TEST(Help, OverviewNamesEveryVerb) {
   const Place place;
-  const Run run = place.run("lexirow --help");
+  const Outcome run = place.run("lexirow --help");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.err, "");
   for (const std::string& verb : kVerbs) EXPECT_NE(run.out.find("\n  " + verb), std::string::npos);
@@ -41,7 +41,7 @@ class VerbHelp : public testing::TestWithParam<std::string> {};
 
 TEST_P(VerbHelp, SaysUsageAndAnExampleThatRuns) {
   const Place place;
-  const Run run = place.run("lexirow " + GetParam() + " --help");
+  const Outcome run = place.run("lexirow " + GetParam() + " --help");
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("Usage:\n  lexirow " + GetParam()), std::string::npos);
   EXPECT_EQ(run.out.find('\x1b'), std::string::npos) << "colour outside a terminal";
@@ -58,14 +58,14 @@ TEST_P(VerbHelp, SaysUsageAndAnExampleThatRuns) {
     place.add_model("--tokenizer word");
   }
   for (const std::string& example : examples) {
-    const Run done = place.run(example);
+    const Outcome done = place.run(example);
     EXPECT_EQ(done.code, 0) << example << '\n' << done.err;
     EXPECT_NE(done.out, "") << example;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, VerbHelp, testing::ValuesIn(kVerbs),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& verb) { return verb.param; });
 
 TEST(Help, TrainExplainsWindowAndContextAndShowsDefaults) {
   const Place place;
@@ -88,9 +88,9 @@ TEST(Help, IsFoundBesideAMistake) {
 std::string completed(const Place& place, const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += " '" + word + "'";
-  const Run run = place.run("source <(lexirow completion bash)\nCOMP_WORDS=(lexirow" + list +
-                            ")\nCOMP_CWORD=" + std::to_string(words.size()) +
-                            "\n_lexirow\nprintf '%s\\n' \"${COMPREPLY[@]}\"");
+  const Outcome run = place.run("source <(lexirow completion bash)\nCOMP_WORDS=(lexirow" + list +
+                                ")\nCOMP_CWORD=" + std::to_string(words.size()) +
+                                "\n_lexirow\nprintf '%s\\n' \"${COMPREPLY[@]}\"");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.err, "");
   return run.out;

@@ -11,7 +11,7 @@
 
 namespace lexirow::cli_test {
 
-nlohmann::ordered_json Run::json() const {
+nlohmann::ordered_json Outcome::json() const {
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   return nlohmann::ordered_json::parse(out);
 }
@@ -37,7 +37,7 @@ std::string Place::read(const std::string& name) const {
   return contents.str();
 }
 
-Run Place::run(const std::string& command) const {
+Outcome Place::run(const std::string& command) const {
   const std::string script = ".command";
   write(script, command);
   const std::string programs = std::filesystem::path(LEXIROW_BINARY).parent_path().string();
@@ -45,7 +45,7 @@ Run Place::run(const std::string& command) const {
       std::system(fmt::format("cd '{}' && PATH='{}':\"$PATH\" bash {} >.out 2>.err </dev/null",
                               folder_.string(), programs, script)
                       .c_str());
-  Run run;
+  Outcome run;
   run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   run.out = read(".out");
   run.err = read(".err");
@@ -65,7 +65,7 @@ void Place::add_text() const {
 
 void Place::add_model(const std::string& options) const {
   add_text();
-  const Run trained = run(
+  const Outcome trained = run(
       "lexirow train my.txt --out model --preset plain --dim 8 --context 16 --batch 8 --steps 20 " +
       options);
   ASSERT_EQ(trained.code, 0) << trained.err;

@@ -7,7 +7,7 @@
 namespace lexirow::cli_test {
 
 /// What a command left behind.
-struct Run {
+struct Outcome {
   int code = -1;
   std::string out;
   std::string err;
@@ -30,7 +30,7 @@ class Place {
   std::string read(const std::string& name) const;
 
   /// Runs a bash command here.
-  Run run(const std::string& command) const;
+  Outcome run(const std::string& command) const;
 
   /// Writes my.txt, a small text of a few sentences over and over.
   void add_text() const;

@@ -37,7 +37,7 @@ TEST(Train, JsonHasItsKeysAndNothingElseIsPrinted) {
 TEST(Train, SummaryNamesTheNextCommands) {
   const Place place;
   place.add_text();
-  const Run run = place.run(kSmall + "--out 'my model' --steps 5");
+  const Outcome run = place.run(kSmall + "--out 'my model' --steps 5");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("lexirow generate 'my model' --prompt"), std::string::npos) << run.out;
 }
@@ -46,7 +46,7 @@ TEST(Train, SummaryNamesTheNextCommands) {
 TEST(Train, ProgressIsPlainLinesOutsideATerminal) {
   const Place place;
   place.add_text();
-  const Run run = place.run(kSmall + "--out m --steps 300 --log-every 1 --log-json log.jsonl");
+  const Outcome run = place.run(kSmall + "--out m --steps 300 --log-every 1 --log-json log.jsonl");
   EXPECT_EQ(run.err.find('\r'), std::string::npos);
   EXPECT_EQ(run.err.find('\x1b'), std::string::npos);
   std::int64_t lines = 0;
@@ -67,7 +67,7 @@ TEST(Train, ProgressIsPlainLinesOutsideATerminal) {
     }
     EXPECT_GE(line["seconds_left"].get<double>(), 0);
   }
-  const Run often = place.run(kSmall + "--out n --steps 40 --log-every 1 --progress-every 0");
+  const Outcome often = place.run(kSmall + "--out n --steps 40 --log-every 1 --progress-every 0");
   EXPECT_NE(often.err.find("step 17/40"), std::string::npos) << often.err;
 }
 
@@ -76,7 +76,7 @@ TEST(Train, ProgressIsABarOnATerminal) {
   if (place.run("command -v script").code != 0) GTEST_SKIP() << "no script(1) here";
   place.add_text();
   place.write("go", kSmall + "--out m --steps 60");
-  const Run run = place.run("TERM=xterm script -qec 'bash go' /dev/null");
+  const Outcome run = place.run("TERM=xterm script -qec 'bash go' /dev/null");
   EXPECT_NE(run.out.find("\r\x1b[K["), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("60/60"), std::string::npos) << run.out;
 }
@@ -112,7 +112,7 @@ TEST(Train, InterruptSavesAndSaysHowToGoOn) {
   const Place place;
   place.add_text();
   // The last signal is for a program that does not end by itself.
-  const Run run =
+  const Outcome run =
       place.run(kSmall +
                 "--out m --steps 100000000 --log-every 1 --log-json log.jsonl & pid=$!\n"
                 "for i in $(seq 600); do [ -s log.jsonl ] && break; sleep 0.05; done\n"
@@ -121,8 +121,8 @@ TEST(Train, InterruptSavesAndSaysHowToGoOn) {
   EXPECT_EQ(run.code, 3) << run.err;
   EXPECT_NE(run.err.find("lexirow train --out m --resume"), std::string::npos) << run.err;
   const auto step = json_lines(place.read("log.jsonl")).back()["step"].get<std::int64_t>();
-  const Run more = place.run("lexirow train --out m --resume --steps " + std::to_string(step + 20) +
-                             " --log-json log.jsonl --json");
+  const Outcome more = place.run("lexirow train --out m --resume --steps " +
+                                 std::to_string(step + 20) + " --log-json log.jsonl --json");
   EXPECT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(more.json()["steps"], step + 20);
   EXPECT_EQ(json_lines(place.read("log.jsonl")).front()["step"], 1) << "the log was begun afresh";
@@ -131,7 +131,7 @@ TEST(Train, InterruptSavesAndSaysHowToGoOn) {
 TEST(Train, SecondInterruptEndsAtOnce) {
   const Place place;
   place.add_text();
-  const Run run = place.run(
+  const Outcome run = place.run(
       "mkfifo pipe; lexirow train pipe --out m --preset plain & pid=$!\n"
       "sleep 0.5; kill -INT $pid; sleep 0.2; kill -INT $pid; wait $pid");
   EXPECT_EQ(run.code, 128 + 2) << run.err;

@@ -56,7 +56,7 @@ TEST(Tokenize, JsonHasItsKeysAndBytesWhereTextLosesThem) {
 
 TEST(Tokenize, PiecesAreATable) {
   const Place place;
-  const Run run = place.run("printf 'b a' | lexirow tokenize --pieces");
+  const Outcome run = place.run("printf 'b a' | lexirow tokenize --pieces");
   EXPECT_NE(run.out.find("0..1"), std::string::npos) << run.out;
   EXPECT_EQ(lines_of(run.out), 4);
   EXPECT_NE(run.err.find("3 tokens"), std::string::npos) << run.err;
@@ -69,7 +69,7 @@ TEST(Tokenize, UsesTheVocabularyOfAModel) {
   place.write("ids", ids);
   EXPECT_EQ(place.run("lexirow tokenize ids --decode --tokenizer model/tokenizer.json").out,
             "The boat");
-  const Run unknown = place.run("printf 'The Q' | lexirow tokenize --tokenizer model");
+  const Outcome unknown = place.run("printf 'The Q' | lexirow tokenize --tokenizer model");
   EXPECT_EQ(unknown.code, 1);
   EXPECT_NE(unknown.err.find("U+0051"), std::string::npos) << unknown.err;
 }
@@ -77,7 +77,7 @@ TEST(Tokenize, UsesTheVocabularyOfAModel) {
 TEST(Tokenize, EndsQuietlyWhenTheReaderGoes) {
   const Place place;
   place.run("yes 'a long text of many lines' | head -c 4000000 > big.txt");
-  const Run run = place.run(
+  const Outcome run = place.run(
       "lexirow tokenize big.txt --tokenizer byte | head -c 8; echo \" ${PIPESTATUS[0]}\"");
   EXPECT_EQ(run.out, "97 32 10 0\n");
   EXPECT_EQ(run.err, "");
@@ -89,7 +89,7 @@ TEST(Generate, JsonHoldsTheNewTokensOnly) {
   const Json json = place.run("lexirow generate model --prompt 'The ' --tokens 12 --json").json();
   expect_keys(json, {"text", "ids", "tokens_per_second"});
   EXPECT_EQ(json["ids"].size(), 12U);
-  const Run plain = place.run("lexirow generate model --prompt 'The ' --tokens 12");
+  const Outcome plain = place.run("lexirow generate model --prompt 'The ' --tokens 12");
   EXPECT_EQ(plain.out, "The " + json["text"].get<std::string>() + "\n");
   EXPECT_EQ(plain.err, "");
 }
@@ -98,7 +98,8 @@ TEST(Generate, EveryOptionTellsInTheText) {
   const Place place;
   place.add_model();
   const auto text = [&](const std::string& options) {
-    const Run run = place.run("lexirow generate model --prompt 'The boat' --tokens 40 " + options);
+    const Outcome run =
+        place.run("lexirow generate model --prompt 'The boat' --tokens 40 " + options);
     EXPECT_EQ(run.code, 0) << run.err;
     return run.out;
   };
@@ -126,10 +127,10 @@ TEST(Generate, ReadsThePromptFromAFileOrStandardInput) {
 TEST(Generate, SaysWhatTheRequestLost) {
   const Place place;
   place.add_model();
-  const Run large = place.run("lexirow generate model --prompt a --top-k 500");
+  const Outcome large = place.run("lexirow generate model --prompt a --top-k 500");
   EXPECT_EQ(large.code, 0);
   EXPECT_NE(large.err.find("--top-k 500"), std::string::npos) << large.err;
-  const Run cut = place.run("lexirow generate model --prompt 'The boat' --context 3");
+  const Outcome cut = place.run("lexirow generate model --prompt 'The boat' --context 3");
   EXPECT_NE(cut.err.find("first 5 of the prompt's 8"), std::string::npos) << cut.err;
   // A mean has no limit of its own: a long prompt loses nothing and needs no word.
   place.run("head -c 1500 my.txt > long");
@@ -139,7 +140,7 @@ TEST(Generate, SaysWhatTheRequestLost) {
 TEST(Generate, WordsUnknownToTheModelAreNamed) {
   const Place place;
   place.add_model("--tokenizer word");
-  const Run run = place.run("lexirow generate model --prompt 'The zeppelin' --tokens 5");
+  const Outcome run = place.run("lexirow generate model --prompt 'The zeppelin' --tokens 5");
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.err.find("zeppelin"), std::string::npos) << run.err;
   EXPECT_EQ(run.out.rfind("The zeppelin ", 0), 0U) << run.out;
@@ -153,7 +154,7 @@ TEST(Eval, ReportsAndScoresEveryLine) {
   EXPECT_NEAR(json["perplexity"].get<double>(), std::exp(json["loss"].get<double>()), 1e-6);
 
   place.write("lines", "The boat\n\na\nThe net");
-  const Run lines = place.run("lexirow eval model lines --lines");
+  const Outcome lines = place.run("lexirow eval model lines --lines");
   ASSERT_EQ(lines_of(lines.out), 4) << lines.out;
   EXPECT_NE(lines.out.find("\n-\n-\n"), std::string::npos) << lines.out;
   place.write("ended", "The boat\n\na\nThe net\n");
@@ -220,7 +221,7 @@ TEST(Similar, SaysWhyACosineIsUndefined) {
 TEST(Check, HoldsForAModelAndSaysWhatDoesNotApply) {
   const Place place;
   place.add_model();
-  const Run run = place.run("lexirow check model --json");
+  const Outcome run = place.run("lexirow check model --json");
   EXPECT_EQ(run.code, 0) << run.out << run.err;
   const Json json = run.json();
   expect_keys(json, {"checks", "skipped", "passed"});
@@ -228,7 +229,7 @@ TEST(Check, HoldsForAModelAndSaysWhatDoesNotApply) {
   for (const Json& check : json["checks"])
     expect_keys(check, {"name", "passed", "figure", "limit"});
   ASSERT_EQ(place.run("rm my.txt").code, 0);
-  const Run without = place.run("lexirow check model");
+  const Outcome without = place.run("lexirow check model");
   EXPECT_EQ(without.code, 0) << without.err;
   EXPECT_NE(without.err.find("built-in ids"), std::string::npos) << without.err;
 }
@@ -236,7 +237,7 @@ TEST(Check, HoldsForAModelAndSaysWhatDoesNotApply) {
 TEST(Check, FailsForAModelThatSeesTheFuture) {
   const Place place;
   place.add_model("--mixer centred --allow-leak");
-  const Run run = place.run("lexirow check model");
+  const Outcome run = place.run("lexirow check model");
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_NE(run.out.find("FAILED"), std::string::npos) << run.out;
 }
