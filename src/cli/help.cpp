@@ -11,6 +11,8 @@ namespace lexirow::cli {
 namespace {
 
 constexpr std::size_t kWidth = 96;
+/// A space at which no line is broken.
+constexpr char kTie = '\x1f';
 
 /// Words of `text` in lines of at most kWidth, the first after `first`, the others after `indent`.
 std::string wrapped(const std::string& first, std::size_t indent, const std::string& text) {
@@ -33,7 +35,9 @@ std::string wrapped(const std::string& first, std::size_t indent, const std::str
     line += word;
     empty = false;
   }
-  return result + line + '\n';
+  result += line + '\n';
+  std::replace(result.begin(), result.end(), kTie, ' ');
+  return result;
 }
 
 /// A term and its explanation in two columns; a long term stands on a line of its own.
@@ -58,7 +62,7 @@ std::string option_text(const Option& option) {
   }
   std::string fallback = option.fallback;
   if (option.type == ValueType::flag) fallback = fallback == "true" ? "on" : "off";
-  return fmt::format("{} (default: {})", option.help, fallback);
+  return fmt::format("{} (default:{}{})", option.help, kTie, fallback);
 }
 
 std::string heading(const std::string& text) {
@@ -89,7 +93,7 @@ std::string usage_line(const Verb& verb) {
 }
 
 std::string verb_help(const Verb& verb) {
-  std::string help = wrapped("", 0, fmt::format("lexirow {}: {}.", verb.name, verb.summary));
+  std::string help = wrapped("", 0, fmt::format("lexirow {} {}.", verb.name, verb.summary));
   help += heading("Usage") + "  " + usage_line(verb) + '\n';
   std::size_t begin = 0;
   while (begin < verb.details.size()) {

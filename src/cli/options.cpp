@@ -39,10 +39,14 @@ const Value* find_named(const std::vector<std::pair<std::string, Value>>& pairs,
   return nullptr;
 }
 
-void check_least(const Option& option, const std::string& text, double value) {
+void check_range(const Option& option, const std::string& text, double value) {
   if (option.least && !(value >= *option.least)) {
     throw UsageError(fmt::format("{} {} is too small: the smallest value is {}.", spelling(option),
                                  text, *option.least));
+  }
+  if (option.most && !(value <= *option.most)) {
+    throw UsageError(fmt::format("{} {} is too large: the largest value is {}.", spelling(option),
+                                 text, *option.most));
   }
 }
 
@@ -54,7 +58,7 @@ void check_value(const Option& option, const std::string& text) {
         throw UsageError(fmt::format("{} takes a whole number ({}), not \"{}\".", spelling(option),
                                      option.value, text));
       }
-      check_least(option, text, static_cast<double>(*value));
+      check_range(option, text, static_cast<double>(*value));
       return;
     }
     case ValueType::real: {
@@ -63,7 +67,7 @@ void check_value(const Option& option, const std::string& text) {
         throw UsageError(fmt::format("{} takes a number ({}), not \"{}\".", spelling(option),
                                      option.value, text));
       }
-      check_least(option, text, *value);
+      check_range(option, text, *value);
       return;
     }
     case ValueType::choice: {
@@ -229,10 +233,9 @@ class ArgumentsBuilder {
     }
     if (next < words.size()) {
       if (!verb_.positionals.empty()) refuse_undashed(verb_, verb_.positionals.back(), words[next]);
-      throw UsageError(
-          fmt::format("\"{}\" is one argument too many. `lexirow {} --help` shows "
-                      "what is expected.",
-                      words[next], verb_.name));
+      throw UsageError(fmt::format(
+          "\"{}\" is one argument too many. `lexirow {} --help` shows what is expected.",
+          words[next], verb_.name));
     }
   }
 
@@ -321,7 +324,8 @@ std::vector<std::string> closest(const std::string& word, const std::vector<std:
   for (const std::string& candidate : known) {
     const bool prefix = word.size() > 3 && candidate.starts_with(word);
     const std::size_t distance = prefix ? 0 : changes(word, candidate);
-    if (prefix || distance <= std::max<std::size_t>(1, candidate.size() / 3)) {
+    if (prefix ||
+        distance <= std::max<std::size_t>(candidate.size() < 4 ? 1 : 2, candidate.size() / 3)) {
       ranked.emplace_back(distance, candidate);
     }
   }
@@ -353,7 +357,8 @@ Option threads_option() {
           .type = ValueType::integer,
           .fallback = std::to_string(base::default_threads()),
           .help = "threads to use, the cores by default; the results are the same for any number",
-          .least = 1};
+          .least = 1,
+          .most = 4096};
 }
 
 Option seed_option(const std::string& help) {

@@ -28,6 +28,7 @@ struct Option {
   std::string help;                    ///< one clause, without the default
   std::vector<std::string> choices{};  ///< words the shell offers; for `choice` the only ones taken
   std::optional<double> least{};       ///< smallest number taken
+  std::optional<double> most{};        ///< largest number taken
   int values = 1;                      ///< values after the name (flags: ignored)
   bool negatable = false;              ///< a flag that also has a --no- form
   std::string group{};                 ///< heading in the help; empty: "Options"

@@ -44,8 +44,8 @@ int run_words(const std::vector<std::string>& words) {
   }
   if (words[0].starts_with("-")) {
     throw UsageError(
-        fmt::format("the verb comes first, then {}: lexirow VERB ... [options]. "
-                    "`lexirow --help` lists the verbs.",
+        fmt::format("the verb comes first, then {}: lexirow VERB ... [options]. `lexirow --help` "
+                    "lists the verbs.",
                     words[0]));
   }
   const Verb& verb = find_verb(words[0]);
@@ -86,11 +86,10 @@ int run_program(int argc, char** argv) {
   } catch (const Error& error) {
     return report(where, error.what(), error.kind() == ErrorKind::argument ? kMisused : kFailed);
   } catch (const std::bad_alloc&) {
-    return report(
-        where,
-        "not enough memory. A smaller --batch, --context, --hidden or --dim, or a smaller "
-        "vocabulary (--max-vocab), needs less.",
-        kFailed);
+    return report(where,
+                  "not enough memory. A smaller --batch, --context, --hidden or --dim, or a "
+                  "smaller vocabulary (--max-vocab), needs less.",
+                  kFailed);
   } catch (const std::exception& error) {
     return report(where, fmt::format("unexpected failure: {}", error.what()), kFailed);
   }

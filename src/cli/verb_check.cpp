@@ -167,10 +167,8 @@ Verb check_verb() {
   verb.details =
       "Without MODEL every mixer is checked, tied and untied, on a small size of its own; the two "
       "controls that see the future must be caught at it. With MODEL its own parameters are "
-      "checked on "
-      "the text of --text, by default the first 64 KiB of its corpus. Exit code 1 when a check "
-      "does "
-      "not hold.";
+      "checked on the text of --text, by default the first 64 KiB of its corpus. Exit code 1 when "
+      "a check does not hold.";
   verb.positionals = {model_positional()};
   verb.positionals[0].required = false;
   verb.options = {

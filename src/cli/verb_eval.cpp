@@ -74,10 +74,8 @@ Verb eval_verb() {
   verb.summary = "measures a model's loss on a text";
   verb.details =
       "Windows of the training context without overlap, under the corpus rules the model was "
-      "trained "
-      "with. --lines scores every line by itself, one score a line of input: the mean loss in nats "
-      "of "
-      "its predicted tokens, or - where a line has none (fewer than 2 tokens).";
+      "trained with. --lines scores every line by itself, one score a line of input: the mean loss "
+      "in nats of its predicted tokens, or - where a line has none (fewer than 2 tokens).";
   verb.positionals = {model_positional(),
                       {.name = "FILE",
                        .help = "the text, a file or folder; - is standard input",

@@ -5,8 +5,10 @@
 #include "cli/program.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
+#include "context/mixer.h"
 #include "generate/generator.h"
 #include "generate/utf8_hold.h"
+#include "lexirow/error.h"
 #include "store/model_folder.h"
 
 namespace lexirow::cli {
@@ -108,6 +110,13 @@ void say_forgotten(const generate::GenerateResult& result, const generate::Gener
 
 int run_generate(const Arguments& arguments) {
   const store::ModelFolder folder = store::open_model(arguments.positional("MODEL"));
+  if (context::leaks_future(folder.config.mixer)) {
+    throw Error(
+        ErrorKind::file,
+        fmt::format("{} was trained with --mixer {}, which reads the tokens it is to predict: "
+                    "it cannot continue a text.",
+                    folder.path, context::mixer_name(folder.config.mixer)));
+  }
   const text::Tokenizer& tokenizer = *folder.tokenizer;
   const generate::GenerateOptions options = options_of(arguments, tokenizer);
   const std::string prompt = prompt_text(arguments);
@@ -149,8 +158,7 @@ Verb generate_verb() {
   verb.summary = "continues a prompt, token by token";
   verb.details =
       "Prints the prompt and its continuation as it comes. The prompt may be empty. One seed gives "
-      "one "
-      "text.";
+      "one text.";
   verb.positionals = {model_positional()};
   verb.options = {
       {.name = "prompt", .value = "TEXT", .help = "the text to continue; - reads standard input"},

@@ -80,8 +80,7 @@ Verb info_verb() {
   verb.summary = "shows a model's shapes, parameters and memory";
   verb.details =
       "Memory for training is that of the batch and context the model was trained with. A tied "
-      "head "
-      "is counted once.";
+      "head is counted once.";
   verb.positionals = {model_positional()};
   verb.options = {json_option()};
   verb.examples = {"lexirow info model"};

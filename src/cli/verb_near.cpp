@@ -134,10 +134,8 @@ Verb near_verb() {
   verb.summary = "lists the rows nearest to a token's row";
   verb.details =
       "Exact cosine over the whole table, all dimensions. A TOKEN must be in the vocabulary, spelt "
-      "as "
-      "`tokenize --pieces` shows it; --text takes any text and stands for the mean of its rows. "
-      "Rows "
-      "that the query is made of are not listed.";
+      "as `tokenize --pieces` shows it; --text takes any text and stands for the mean of its rows. "
+      "Rows that the query is made of are not listed.";
   verb.positionals = {model_positional(),
                       {.name = "TOKEN",
                        .help = "a token of the vocabulary; several may be given",

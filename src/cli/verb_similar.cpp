@@ -50,10 +50,8 @@ inspect::Similarity similarity_of_vectors(const Arguments& arguments) {
 inspect::Similarity similarity_of_tokens(const Arguments& arguments) {
   for (const char* name : {"MODEL", "A", "B"}) {
     if (arguments.positionals(name).empty()) {
-      throw UsageError(
-          fmt::format("{} is missing: lexirow similar MODEL A B, or lexirow similar "
-                      "--vectors 1,0 2,0.",
-                      name));
+      throw UsageError(fmt::format(
+          "{} is missing: lexirow similar MODEL A B, or lexirow similar --vectors 1,0 2,0.", name));
     }
   }
   const store::ModelFolder folder = store::open_model(arguments.positional("MODEL"));

@@ -71,9 +71,9 @@ std::vector<Id> parse_ids(const std::string& text, const text::Tokenizer& tokeni
         value > std::numeric_limits<Id>::max()) {
       throw Error(
           ErrorKind::index,
-          fmt::format("id {} at position {} is out of range: the vocabulary has {} rows, "
-                      "ids 0 to {}.",
-                      word, ids.size(), tokenizer.vocab_size(), tokenizer.vocab_size() - 1));
+          fmt::format(
+              "id {} at position {} is out of range: the vocabulary has {} rows, ids 0 to {}.",
+              word, ids.size(), tokenizer.vocab_size(), tokenizer.vocab_size() - 1));
     }
     ids.push_back(static_cast<Id>(value));
     begin = text.find_first_not_of(separators, end);
@@ -86,8 +86,7 @@ int decode_ids(const Arguments& arguments, const std::string& input) {
   if (is_kind(name) && name != "byte") {
     throw UsageError(
         "--decode needs the vocabulary that the ids came from: --tokenizer FILE, a tokenizer.json "
-        "or "
-        "a model folder (or --tokenizer byte).");
+        "or a model folder (or --tokenizer byte).");
   }
   const auto tokenizer = wanted_tokenizer(arguments, "");
   const std::vector<Id> ids = parse_ids(input, *tokenizer);
@@ -201,8 +200,7 @@ Verb tokenize_verb() {
   verb.details =
       "Prints the ids on one line. No byte of the text is changed first: a byte-order mark and "
       "carriage returns stay. char and word make their vocabulary of the text itself; to use that "
-      "of "
-      "a model, give its folder to --tokenizer.";
+      "of a model, give its folder to --tokenizer.";
   verb.positionals = {{.name = "FILE",
                        .help = "the text, or the ids with --decode; standard input if absent or -",
                        .type = ValueType::file,

@@ -218,10 +218,8 @@ Verb train_verb() {
   verb.summary = "trains a language model on texts and writes its folder";
   verb.details =
       "Without options it looks at the text, chooses words or characters, says so, and trains for "
-      "10 "
-      "minutes. CORPUS is any UTF-8 text; files ending in gzip's format are unpacked, folders are "
-      "read "
-      "file by file, and binary files in them are skipped.\n"
+      "10 minutes. CORPUS is any UTF-8 text; gzip files are unpacked, folders are read file by "
+      "file, and binary files in them are skipped.\n"
       "Window is how far one position looks back (window:W, concat:W); context is the length of a "
       "training piece.\n"
       "Ctrl-C saves and says how to go on; a second Ctrl-C ends at once.\n"

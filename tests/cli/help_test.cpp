@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Every, VerbHelp, testing::ValuesIn(kVerbs),
 
 TEST(Help, TrainExplainsWindowAndContextAndShowsDefaults) {
   const Place place;
-  const std::string help = place.run("lexirow train --help").out;
+  const std::string help = place.run("lexirow train --help | tr -s ' \\n' ' '").out;
   EXPECT_NE(help.find("Window is how far one position looks"), std::string::npos);
   EXPECT_NE(help.find("context is the length of a training piece"), std::string::npos);
   EXPECT_NE(help.find("(default: 64)"), std::string::npos);
@@ -90,7 +90,7 @@ std::string completed(const Place& place, const std::vector<std::string>& words)
   for (const std::string& word : words) list += " '" + word + "'";
   const Outcome run = place.run("source <(lexirow completion bash)\nCOMP_WORDS=(lexirow" + list +
                                 ")\nCOMP_CWORD=" + std::to_string(words.size()) +
-                                "\n_lexirow\nprintf '%s\\n' \"${COMPREPLY[@]}\"");
+                                "\n_lexirow\nprintf '%s\\n' \"${COMPREPLY[@]}\" | LC_ALL=C sort");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.err, "");
   return run.out;

@@ -21,9 +21,7 @@ std::int64_t lines_of(const std::string& text) {
 
 TEST(Tokenize, ChangesNoByte) {
   const Place place;
-  place.write("odd.txt", std::string("\xEF\xBB\xBF"
-                                     "a\r\nb\0\xFF\n",
-                                     10));
+  place.write("odd.txt", std::string("\357\273\277a\r\nb\0\xFF\n", 10));
   EXPECT_EQ(place.run("lexirow tokenize odd.txt --tokenizer byte").out,
             "239 187 191 97 13 10 98 0 255 10\n");
   EXPECT_EQ(place
@@ -240,6 +238,9 @@ TEST(Check, FailsForAModelThatSeesTheFuture) {
   const Outcome run = place.run("lexirow check model");
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_NE(run.out.find("FAILED"), std::string::npos) << run.out;
+  const Outcome text = place.run("lexirow generate model --prompt a");
+  EXPECT_EQ(text.code, 1);
+  EXPECT_NE(text.err.find("centred"), std::string::npos) << text.err;
 }
 
 TEST(Verbs, TakeWordsThatLookLikeOptionsOrLists) {
