@@ -190,7 +190,9 @@ RawArguments run_parser(const Verb& verb, const std::vector<std::string>& words)
     if (entry == known.end()) continue;
     raw.given.emplace_back(entry->second->name, option->results()[seen[option]++]);
   }
-  if (!raw.help && !app.remaining().empty()) refuse_unknown(verb, app.remaining().front());
+  for (const std::string& word : app.remaining()) {
+    if (!raw.help && word != "--") refuse_unknown(verb, word);
+  }
   return raw;
 }
 

@@ -32,7 +32,7 @@ Json progress_json(const train::Progress& progress) {
 std::string figures(const train::Progress& progress, const std::optional<double>& held_out) {
   std::string text = fmt::format("loss {:.4f}", progress.train_loss);
   if (held_out) text += fmt::format("  held out {:.4f}", *held_out);
-  return text + fmt::format("  rate {:.2e}  {:.0f} tokens/s  {} left", progress.learning_rate,
+  return text + fmt::format("  lr {:.2e}  {:.0f} tokens/s  {} left", progress.learning_rate,
                             progress.tokens_per_second, duration(progress.seconds_left));
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "base/thread_pool.h"
 #include "cli/output.h"
@@ -129,19 +130,28 @@ void print_report_json(const proof::CheckReport& report) {
   print_json(json);
 }
 
-void print_report(const proof::CheckReport& report) {
-  Table table({"check", "subject", "result", "figure", "limit", ""}, "lllrrl");
+/// One line a check; its sentence below where `explain` is set or it did not hold.
+void print_report(const proof::CheckReport& report, bool explain) {
+  Table table({"check", "subject", "result", "figure", "limit"}, "lllrr");
+  std::vector<std::string> sentences = {""};
   std::int64_t failed = 0;
   for (const proof::CheckResult& check : report.checks) {
     if (!check.passed) ++failed;
     table.add({check.name, check.subject, check.passed ? "passed" : "FAILED",
-               fmt::format("{:.3g}", check.figure), fmt::format("{:.3g}", check.limit),
-               check.text});
+               fmt::format("{:.3g}", check.figure), fmt::format("{:.3g}", check.limit)});
+    sentences.push_back(explain || !check.passed ? check.text : "");
   }
   for (const proof::SkippedCheck& check : report.skipped) {
-    table.add({check.name, check.subject, "skipped", "", "", check.reason});
+    table.add({check.name, check.subject, "skipped", "", ""});
+    sentences.push_back(explain ? check.reason : "");
   }
-  print(table.text());
+  std::istringstream lines(table.text());
+  std::string line;
+  for (const std::string& sentence : sentences) {
+    std::getline(lines, line);
+    print(line + '\n');
+    if (!sentence.empty()) print("    " + sentence + '\n');
+  }
   const auto count = static_cast<std::int64_t>(report.checks.size());
   print(report.passed() ? fmt::format("{} passed", counted(count, "check"))
                         : fmt::format("{} of {} FAILED", failed, counted(count, "check")));
@@ -153,7 +163,7 @@ int run_check(const Arguments& arguments) {
   if (arguments.flag("json")) {
     print_report_json(report);
   } else {
-    print_report(report);
+    print_report(report, !arguments.positionals("MODEL").empty());
   }
   return report.passed() ? kDone : kFailed;
 }

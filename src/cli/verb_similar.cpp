@@ -100,7 +100,7 @@ Verb similar_verb() {
        .values = 2},
       json_option(),
   };
-  verb.examples = {"lexirow similar --vectors 1,0 2,0", "lexirow similar model the a"};
+  verb.examples = {"lexirow similar --vectors 1,0 2,0", "lexirow similar model the and"};
   verb.run = run_similar;
   return verb;
 }

@@ -27,13 +27,7 @@ std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const Arguments& argume
   builder.push(text);
   builder.end_file();
   text::VocabularyReport report;
-  std::shared_ptr<const text::Tokenizer> tokenizer;
-  try {
-    tokenizer = builder.build(report);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::argument) throw;
-    throw Error(ErrorKind::file, error.what());  // an empty text, not a wrong option
-  }
+  std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
   if (options.kind != text::TokenizerKind::byte) {
     say(fmt::format("The vocabulary of {} is made of this text itself.",
                     counted(tokenizer->vocab_size(), "token")));
