@@ -34,7 +34,12 @@ function(lexirow_tests name)
   target_link_libraries(${name}_tests PRIVATE lexirow_flags lexirow_testing ${LEXIROW_PACKAGES})
   target_compile_definitions(${name}_tests PRIVATE
     LEXIROW_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    LEXIROW_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+    LEXIROW_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared"
+    LEXIROW_BINARY="${PROJECT_BINARY_DIR}/lexirow")
+  # Tests of the program itself run it.
+  if(TARGET lexirow_cli AND name MATCHES "^(cli|acceptance)$")
+    add_dependencies(${name}_tests lexirow_cli)
+  endif()
   gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 600)
 endfunction()

@@ -98,7 +98,7 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_characters(
   report.distinct = report.kept = static_cast<std::int64_t>(codes.size());
   if (codes.empty()) {
     throw Error(
-        ErrorKind::argument,
+        ErrorKind::file,
         fmt::format(
             "no vocabulary: the text has no characters ({} bytes); give a text that has some",
             bytes));
@@ -139,7 +139,7 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_words(VocabularyRepo
   report.kept = static_cast<std::int64_t>(entries.size());
   if (entries.empty() && report.distinct == 0) {
     throw Error(
-        ErrorKind::argument,
+        ErrorKind::file,
         fmt::format("no vocabulary: the text has no words ({} bytes); give a text that has some",
                     bytes));
   }

@@ -47,8 +47,8 @@ class VocabularyBuilder {
   /// The end of a file: the next chunk starts afresh.
   void end_file();
 
-  /// Throws Error(argument) when nothing is kept (never for byte): distinct, kept, highest count,
-  /// and the --min-count that would keep tokens; or that the text is empty.
+  /// Throws Error(argument) when the options keep nothing (never for byte): distinct, kept, highest
+  /// count, and the --min-count that would keep tokens; Error(file) for an empty text.
   std::unique_ptr<Tokenizer> build(VocabularyReport& report);
 
  private:

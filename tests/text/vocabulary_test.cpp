@@ -83,7 +83,7 @@ TEST(Vocabulary, EmptyTextIsAnErrorButForBytes) {  // TRAIN-12
     options.kind = kind;
     VocabularyBuilder builder(options);
     VocabularyReport report;
-    EXPECT_HOLDS(error_of(ErrorKind::argument, [&] { builder.build(report); }), "(0 bytes)");
+    EXPECT_HOLDS(error_of(ErrorKind::file, [&] { builder.build(report); }), "(0 bytes)");
   }
   VocabularyOptions options;
   options.kind = TokenizerKind::byte;

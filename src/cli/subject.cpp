@@ -1,0 +1,94 @@
+#include "cli/subject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/output.h"
+#include "files/atomic_write.h"
+#include "lexirow/error.h"
+
+namespace lexirow::cli {
+namespace {
+
+/// Up to three distinct spellings of a text that became <unk>.
+std::vector<std::string> unknown_spellings(const text::Tokenizer& tokenizer,
+                                           const std::string& text,
+                                           const std::vector<text::Piece>& pieces) {
+  std::vector<std::string> spellings;
+  for (const text::Piece& piece : pieces) {
+    if (piece.id != tokenizer.specials().unk || spellings.size() == 3) continue;
+    const std::string spelling = shown(text.substr(
+        static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin)));
+    if (std::find(spellings.begin(), spellings.end(), spelling) == spellings.end()) {
+      spellings.push_back(spelling);
+    }
+  }
+  return spellings;
+}
+
+}  // namespace
+
+Positional model_positional() {
+  return {.name = "MODEL",
+          .help = "a model folder written by `lexirow train`",
+          .type = ValueType::folder};
+}
+
+std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path) {
+  std::string file = path;
+  if (std::filesystem::is_directory(path)) file = path + "/" + store::kTokenizerFile;
+  const std::string contents = read_bytes(file);
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(contents);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::file,
+                fmt::format("{} is not a tokenizer.json: {}. --tokenizer takes char, byte, word, a "
+                            "tokenizer.json or a model folder.",
+                            file, error.what()));
+  }
+  return text::tokenizer_from_json(json, file);
+}
+
+std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                 const std::string& what) {
+  std::vector<text::Piece> pieces;
+  text::EncodeCounts counts;
+  try {
+    tokenizer.encode_pieces(text, {}, pieces, counts);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::argument) throw;
+    throw Error(ErrorKind::file, fmt::format("{}: {}", what, error.what()));
+  }
+  if (counts.unknown > 0) {
+    say(fmt::format("{} of {} tokens of the {} are not in the vocabulary and became <unk>: {}",
+                    counts.unknown, pieces.size(), what,
+                    fmt::join(unknown_spellings(tokenizer, text, pieces), ", ")));
+    counts.unknown = 0;
+  }
+  say_counts(counts);
+  std::vector<Id> ids;
+  ids.reserve(pieces.size());
+  for (const text::Piece& piece : pieces) ids.push_back(piece.id);
+  return ids;
+}
+
+void say_counts(const text::EncodeCounts& counts) {
+  if (counts.unknown > 0) {
+    say(fmt::format("{} not in the vocabulary: read as <unk>", counted(counts.unknown, "token")));
+  }
+  if (counts.replaced > 0) {
+    say(fmt::format("{} of invalid UTF-8 read as U+FFFD", counted(counts.replaced, "sequence")));
+  }
+  if (counts.special_spellings > 0) {
+    say(fmt::format("{} of a special token kept as plain text",
+                    counted(counts.special_spellings, "spelling")));
+  }
+  if (counts.unk_words > 0) {
+    say(fmt::format("{} spelt <unk> read as the <unk> token", counted(counts.unk_words, "word")));
+  }
+}
+
+}  // namespace lexirow::cli

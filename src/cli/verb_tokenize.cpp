@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <memory>
+
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/subject.h"
+#include "cli/verbs.h"
+#include "lexirow/error.h"
+#include "text/token_stream.h"
+#include "text/vocabulary.h"
+#include "text/windows.h"
+
+namespace lexirow::cli {
+namespace {
+
+/// A vocabulary made of the text itself (char, word) or needing none (byte).
+std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const Arguments& arguments,
+                                                         const std::string& text) {
+  text::VocabularyOptions options;
+  options.kind = text::parse_tokenizer_kind(arguments.text("tokenizer"));
+  options.split = text::parse_word_split(arguments.text("word-split"));
+  options.strict = arguments.flag("strict");
+  text::VocabularyBuilder builder(options);
+  builder.push(text);
+  builder.end_file();
+  text::VocabularyReport report;
+  std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
+  if (options.kind != text::TokenizerKind::byte) {
+    say(fmt::format("The vocabulary of {} is made of this text itself.",
+                    counted(tokenizer->vocab_size(), "token")));
+  }
+  return tokenizer;
+}
+
+bool is_kind(const std::string& name) {
+  return name == "char" || name == "byte" || name == "word";
+}
+
+std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
+                                                        const std::string& text) {
+  const std::string& name = arguments.text("tokenizer");
+  return is_kind(name) ? tokenizer_of_text(arguments, text) : load_tokenizer(name);
+}
+
+/// Whole numbers between white space, commas and the brackets of a JSON list.
+std::vector<Id> parse_ids(const std::string& text, const text::Tokenizer& tokenizer) {
+  const char* const separators = " \t\r\n,[]";
+  std::vector<Id> ids;
+  std::size_t begin = text.find_first_not_of(separators);
+  while (begin != std::string::npos) {
+    const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (rest != text.data() + end || error == std::errc::invalid_argument) {
+      throw Error(ErrorKind::file,
+                  fmt::format("\"{}\" at position {} is no id: ids are whole numbers such as 3; "
+                              "cast them first, in Python with ids.astype(int).",
+                              shown(word), ids.size()));
+    }
+    if (error == std::errc::result_out_of_range || value < std::numeric_limits<Id>::min() ||
+        value > std::numeric_limits<Id>::max()) {
+      throw Error(
+          ErrorKind::index,
+          fmt::format(
+              "id {} at position {} is out of range: the vocabulary has {} rows, ids 0 to {}.",
+              word, ids.size(), tokenizer.vocab_size(), tokenizer.vocab_size() - 1));
+    }
+    ids.push_back(static_cast<Id>(value));
+    begin = text.find_first_not_of(separators, end);
+  }
+  return ids;
+}
+
+int decode_ids(const Arguments& arguments, const std::string& input) {
+  const std::string& name = arguments.text("tokenizer");
+  if (is_kind(name) && name != "byte") {
+    throw UsageError(
+        "--decode needs the vocabulary that the ids came from: --tokenizer FILE, a tokenizer.json "
+        "or a model folder (or --tokenizer byte).");
+  }
+  const auto tokenizer = wanted_tokenizer(arguments, "");
+  const std::vector<Id> ids = parse_ids(input, *tokenizer);
+  const base::View1<const Id> view(ids.data(), {static_cast<std::int64_t>(ids.size())});
+  text::check_ids(view, tokenizer->vocab_size(), tokenizer.get());
+  const std::string text = tokenizer->decode(ids);
+  if (!arguments.flag("json")) {
+    print(text);
+    return kDone;
+  }
+  Json json;
+  put_token(json, "text", "bytes", text);
+  json["ids"] = ids;
+  json["tokens"] = ids.size();
+  json["vocab_size"] = tokenizer->vocab_size();
+  print_json(json);
+  return kDone;
+}
+
+/// Ids in one line, written as they come, so that a reader may stop early.
+void print_ids(const text::Tokenizer& tokenizer, const text::EncodeRules& rules,
+               const std::string& text, text::EncodeCounts& counts) {
+  text::StreamEncoder encoder(tokenizer, rules, {});
+  std::vector<Id> ids;
+  std::vector<std::int64_t> boundaries;
+  bool first = true;
+  const auto write = [&] {
+    std::string line;
+    for (const Id id : ids) {
+      if (!first) line += ' ';
+      line += std::to_string(id);
+      first = false;
+    }
+    ids.clear();
+    print(line);
+  };
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < text.size(); begin += kChunk) {
+    encoder.push(std::string_view(text).substr(begin, kChunk), ids, boundaries);
+    write();
+  }
+  encoder.end_file(ids, boundaries);
+  write();
+  print("\n");
+  counts = encoder.counts();
+}
+
+void print_pieces(const text::Tokenizer& tokenizer, const std::vector<text::Piece>& pieces) {
+  Table table({"id", "token", "bytes"}, "rll");
+  for (const text::Piece& piece : pieces) {
+    table.add({std::to_string(piece.id), shown(tokenizer.token_bytes(piece.id)),
+               fmt::format("{}..{}", piece.begin, piece.end)});
+  }
+  print(table.text());
+}
+
+void print_json_of(const text::Tokenizer& tokenizer, const std::vector<text::Piece>& pieces) {
+  Json ids = Json::array();
+  Json list = Json::array();
+  for (const text::Piece& piece : pieces) {
+    ids.push_back(piece.id);
+    Json entry = {{"id", piece.id}};
+    put_token(entry, "token", "bytes", tokenizer.token_bytes(piece.id));
+    entry["begin"] = piece.begin;
+    entry["end"] = piece.end;
+    list.push_back(std::move(entry));
+  }
+  Json json;
+  json["ids"] = std::move(ids);
+  json["pieces"] = std::move(list);
+  json["tokens"] = pieces.size();
+  json["vocab_size"] = tokenizer.vocab_size();
+  print_json(json);
+}
+
+int run_tokenize(const Arguments& arguments) {
+  const auto& files = arguments.positionals("FILE");
+  const std::string text = read_bytes(files.empty() ? "-" : files[0]);
+  if (arguments.flag("decode")) return decode_ids(arguments, text);
+
+  const auto tokenizer = wanted_tokenizer(arguments, text);
+  const text::EncodeRules rules = {.strict = arguments.flag("strict")};
+  text::EncodeCounts counts;
+  try {
+    if (arguments.flag("json") || arguments.flag("pieces")) {
+      std::vector<text::Piece> pieces;
+      tokenizer->encode_pieces(text, rules, pieces, counts);
+      if (arguments.flag("json")) {
+        print_json_of(*tokenizer, pieces);
+      } else {
+        print_pieces(*tokenizer, pieces);
+      }
+    } else {
+      print_ids(*tokenizer, rules, text, counts);
+    }
+  } catch (const Error& error) {
+    // A character that the given vocabulary lacks: the text does not fit, the command is right.
+    if (error.kind() != ErrorKind::argument) throw;
+    throw Error(ErrorKind::file, error.what());
+  }
+  say_counts(counts);
+  return kDone;
+}
+
+}  // namespace
+
+Verb tokenize_verb() {
+  Verb verb;
+  verb.name = "tokenize";
+  verb.summary = "turns text into ids, or ids back into text";
+  verb.details =
+      "Prints the ids on one line. No byte of the text is changed first: a byte-order mark and "
+      "carriage returns stay. char and word make their vocabulary of the text itself; to use that "
+      "of a model, give its folder to --tokenizer.";
+  verb.positionals = {{.name = "FILE",
+                       .help = "the text, or the ids with --decode; standard input if absent or -",
+                       .type = ValueType::file,
+                       .required = false}};
+  verb.options = {
+      {.name = "tokenizer",
+       .value = "char|byte|word|FILE",
+       .type = ValueType::file,
+       .fallback = "char",
+       .help = "how to cut the text; FILE is a tokenizer.json or a model folder",
+       .choices = {"char", "byte", "word"}},
+      {.name = "word-split",
+       .value = "unicode|space",
+       .type = ValueType::choice,
+       .fallback = "unicode",
+       .help = "where `word` cuts: at spaces and punctuation, or at spaces only",
+       .choices = {"unicode", "space"}},
+      {.name = "decode",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "read ids, between spaces or commas, and write their text"},
+      {.name = "pieces",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "a table of id, token and place in bytes (end exclusive)"},
+      {.name = "strict",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "refuse invalid UTF-8 instead of reading it as U+FFFD"},
+      json_option(),
+  };
+  verb.examples = {"lexirow tokenize my.txt --tokenizer byte --pieces"};
+  verb.run = run_tokenize;
+  return verb;
+}
+
+}  // namespace lexirow::cli

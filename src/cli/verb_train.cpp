@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "lexirow/error.h"
+#include "train/presets.h"
+#include "train/settings.h"
+#include "train/train.h"
+
+namespace lexirow::cli {
+namespace {
+
+/// The words in a form such as none|window:W|FILE: what stands before a capital is offered.
+std::vector<std::string> form_choices(const std::string& form) {
+  std::vector<std::string> choices;
+  if (form.find('|') == std::string::npos) return choices;
+  std::size_t begin = 0;
+  while (begin <= form.size()) {
+    const std::size_t end = std::min(form.find('|', begin), form.size());
+    std::string word = form.substr(begin, end - begin);
+    const auto capital = std::find_if(word.begin(), word.end(),
+                                      [](unsigned char c) { return std::isupper(c) != 0; });
+    word.erase(capital, word.end());
+    if (!word.empty()) choices.push_back(word);
+    begin = end + 1;
+  }
+  return choices;
+}
+
+Option option_of(const train::SettingField& field) {
+  Option option;
+  option.name = field.name;
+  option.value = field.value;
+  option.fallback = train::setting_text(train::Settings(), field);
+  option.help = field.help;
+  option.group = field.group;
+  option.choices = form_choices(field.value);
+  if (field.value.empty()) {
+    option.type = ValueType::flag;
+    option.negatable = true;
+  } else if (field.value.find("FILE") != std::string::npos) {
+    option.type = ValueType::file;
+  }
+  return option;
+}
+
+std::vector<Option> train_options() {
+  std::vector<Option> options = {
+      {.name = "out",
+       .value = "DIR",
+       .type = ValueType::folder,
+       .help = "the model folder to write",
+       .group = "Run"},
+      {.name = "resume",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "go on with the run in --out; CORPUS and options come from there",
+       .group = "Run"},
+      {.name = "force",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "replace the model in --out",
+       .group = "Run"},
+      {.name = "config",
+       .value = "FILE",
+       .type = ValueType::file,
+       .help = "a JSON object of option names and values; the command line overrides it",
+       .group = "Run"},
+      {.name = "log-json",
+       .value = "FILE",
+       .type = ValueType::file,
+       .help = "progress as one JSON object a line; - is standard output",
+       .group = "Run"},
+      {.name = "progress-every",
+       .value = "SECONDS",
+       .type = ValueType::real,
+       .fallback = "30",
+       .help = "seconds between progress lines where standard error is no terminal",
+       .least = 0,
+       .group = "Run"},
+      threads_option(),
+      json_option(),
+  };
+  options[options.size() - 2].group = "Run";
+  options[options.size() - 1].group = "Run";
+  for (const train::SettingField& field : train::setting_fields())
+    options.push_back(option_of(field));
+  return options;
+}
+
+/// Settings stated in --config and then on the command line, so that the latter win.
+train::Given stated_settings(const Arguments& arguments) {
+  train::Given given;
+  if (arguments.has("config")) {
+    const std::string& path = arguments.text("config");
+    const std::string contents = read_bytes(path);
+    Json json;
+    try {
+      json = Json::parse(contents);
+    } catch (const nlohmann::json::exception& error) {
+      throw Error(ErrorKind::file, fmt::format("{} is not JSON: {}", path, error.what()));
+    }
+    given = train::given_from_json(json, path);
+  }
+  for (const auto& [name, text] : arguments.given()) {
+    const auto& fields = train::setting_fields();
+    const bool setting =
+        std::any_of(fields.begin(), fields.end(),
+                    [&, &key = name](const auto& field) { return field.name == key; });
+    if (setting) given.emplace_back(name, text);
+  }
+  return given;
+}
+
+train::TrainRequest request_of(const Arguments& arguments) {
+  train::TrainRequest request;
+  request.corpus = arguments.positionals("CORPUS");
+  request.out = arguments.text("out");
+  request.resume = arguments.flag("resume");
+  request.force = arguments.flag("force");
+  request.threads = static_cast<int>(arguments.integer("threads"));
+  if (request.out.empty()) {
+    throw UsageError("--out DIR is missing: it names the model folder to write.");
+  }
+  if (request.corpus.empty() && !request.resume) {
+    throw UsageError("CORPUS is missing: a text file, a folder of them, or - for standard input.");
+  }
+  if (arguments.text("log-json") == "-" && arguments.flag("json")) {
+    throw UsageError(
+        "--log-json - and --json would mix on standard output: name a file for the log.");
+  }
+  request.given = stated_settings(arguments);
+  return request;
+}
+
+void print_result_json(const train::TrainResult& result) {
+  Json json;
+  json["steps"] = result.steps;
+  json["train_loss"] = result.train_loss;
+  json["validation_loss"] = result.validation_loss ? Json(*result.validation_loss) : Json(nullptr);
+  json["tokens"] = result.tokens;
+  json["tokens_per_second"] = result.tokens_per_second;
+  json["seconds"] = result.seconds;
+  json["peak_memory_bytes"] = result.peak_memory_bytes;
+  json["vocab_size"] = result.vocab_size;
+  json["parameters"] = result.parameters;
+  json["model"] = result.model;
+  json["interrupted"] = result.interrupted;
+  print_json(json);
+}
+
+void print_result(const train::TrainResult& result) {
+  print(fmt::format("{} in {}: {} tokens, {:.0f} tokens/s\n", counted(result.steps, "step"),
+                    duration(result.seconds), rounded(result.tokens), result.tokens_per_second));
+  print(fmt::format("train loss {:.4f}{} nats a token\n", result.train_loss,
+                    result.validation_loss
+                        ? fmt::format(", held-out loss {:.4f}", *result.validation_loss)
+                        : std::string()));
+  print(fmt::format("model {}: {} tokens in the vocabulary, {} parameters; peak memory {}\n",
+                    result.model, result.vocab_size, rounded(result.parameters),
+                    bytes_text(result.peak_memory_bytes)));
+  if (result.interrupted) return;
+  const std::string model = shell_word(result.model);
+  print(
+      fmt::format("Next:\n  lexirow generate {0} --prompt TEXT\n  lexirow near {0} TOKEN\n"
+                  "  lexirow eval {0} FILE\n",
+                  model));
+}
+
+int run_train(const Arguments& arguments) {
+  const train::TrainRequest request = request_of(arguments);
+  ProgressDisplay display(arguments.real("progress-every"), arguments.text("log-json"),
+                          request.resume);
+  train::TrainEvents events;
+  events.notice = [&](const std::string& line) { display.notice(line); };
+  events.progress = [&](const train::Progress& progress) { display.show(progress); };
+  train::TrainResult result;
+  try {
+    result = train::train(request, events, stop_on_interrupt());
+  } catch (...) {
+    display.finish();
+    throw;
+  }
+  display.finish();
+  if (arguments.flag("json")) {
+    print_result_json(result);
+  } else {
+    print_result(result);
+  }
+  if (!result.interrupted) return kDone;
+  say(fmt::format("Stopped after step {} and saved. To go on: lexirow train --out {} --resume",
+                  result.steps, shell_word(request.out)));
+  return kInterrupted;
+}
+
+/// What each preset stands for, as the options that repeat it.
+std::string preset_lines() {
+  std::string text;
+  for (const char* preset : {"character", "word"}) {
+    std::string choice;
+    const train::Settings settings = train::resolve_settings({{"preset", preset}}, {}, choice);
+    text += fmt::format("\n--preset {} is: {}", preset, train::setting_arguments(settings));
+  }
+  return text;
+}
+
+}  // namespace
+
+Verb train_verb() {
+  Verb verb;
+  verb.name = "train";
+  verb.summary = "trains a language model on texts and writes its folder";
+  verb.details =
+      "Without options it looks at the text, chooses words or characters, says so, and trains for "
+      "10 minutes. CORPUS is any UTF-8 text; gzip files are unpacked, folders are read file by "
+      "file, and binary files in them are skipped.\n"
+      "Window is how far one position looks back (window:W, concat:W); context is the length of a "
+      "training piece.\n"
+      "Ctrl-C saves and says how to go on; a second Ctrl-C ends at once.\n"
+      "The defaults shown are those of --preset plain, the textbook setting; the other presets set "
+      "several options, and every option given overrides them." +
+      preset_lines();
+  verb.positionals = {{.name = "CORPUS",
+                       .help = "texts: files, folders, or - for standard input",
+                       .type = ValueType::file,
+                       .required = false,
+                       .many = true}};
+  verb.options = train_options();
+  verb.examples = {"lexirow train my.txt --out model --steps 200"};
+  verb.run = run_train;
+  return verb;
+}
+
+}  // namespace lexirow::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "cli/options.h"
+
+namespace lexirow::cli {
+
+/// Every verb, in the order of the overview.
+const std::vector<Verb>& all_verbs();
+
+// One a file: verb_NAME.cpp.
+Verb tokenize_verb();
+Verb train_verb();
+Verb eval_verb();
+Verb generate_verb();
+Verb info_verb();
+Verb near_verb();
+Verb similar_verb();
+Verb check_verb();
+Verb completion_verb();
+
+}  // namespace lexirow::cli
