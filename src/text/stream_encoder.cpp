@@ -12,12 +12,17 @@
 namespace lexirow::text {
 
 struct StreamEncoder::State {
+  void open_document(std::vector<Id>& ids) {
+    if (documents.bos && !document_open) ids.push_back(tokenizer.specials().bos);
+    document_open = true;
+  }
   void encode(std::string_view text, std::vector<Id>& ids) {
     tokenizer.encode(text, rules, ids, counts);
     advance_place(rules.start, text);
   }
   void push_text(std::string_view bytes, std::vector<Id>& ids) {
     if (bytes.empty()) return;
+    open_document(ids);
     line_open = true;
     joiner.push(
         bytes,
@@ -33,6 +38,7 @@ struct StreamEncoder::State {
     finish_text(ids);
     if (documents.eos_per_line) ids.push_back(tokenizer.specials().eos);
     line_open = false;
+    if (documents.lines) document_open = false;
   }
 
   const Tokenizer& tokenizer;
@@ -42,15 +48,21 @@ struct StreamEncoder::State {
   EncodeCounts counts;
   std::int64_t emitted = 0;  // ids before this call
   bool line_open = false;    // something of an unfinished line was read
+  bool document_open = false;
 };
 
 StreamEncoder::StreamEncoder(const Tokenizer& tokenizer, const EncodeRules& rules,
                              const DocumentRules& documents)
-    : state_(new State{tokenizer, rules, documents, {}, {}, 0, false}) {
+    : state_(new State{tokenizer, rules, documents, {}, {}, 0, false, false}) {
   if (documents.eos_per_line && tokenizer.specials().eos == kNoId) {
     throw Error(ErrorKind::argument,
                 "<eos> after every line was asked for, but the vocabulary has no <eos>; make one "
                 "with --eos");
+  }
+  if (documents.bos && tokenizer.specials().bos == kNoId) {
+    throw Error(ErrorKind::argument,
+                "<bos> before every document was asked for, but the vocabulary has no <bos>; make one "
+                "with --bos");
   }
 }
 
@@ -64,6 +76,7 @@ void StreamEncoder::push(std::string_view bytes, std::vector<Id>& ids,
   while (by_line) {
     const std::size_t end = bytes.find('\n');
     if (end == std::string_view::npos) break;
+    state.open_document(ids);
     if (state.joiner.empty()) {
       state.encode(bytes.substr(0, end), ids);  // a whole line: nothing to hold back
     } else {
@@ -92,6 +105,7 @@ void StreamEncoder::end_file(std::vector<Id>& ids, std::vector<std::int64_t>& bo
   state.emitted += static_cast<std::int64_t>(ids.size() - before);
   if (ends_line || !state.documents.lines) boundaries.push_back(state.emitted);
   state.line_open = false;
+  state.document_open = false;
   state.rules.start = {};
 }
 

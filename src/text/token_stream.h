@@ -64,6 +64,7 @@ class FileTokenStream final : public TokenStream {
 struct DocumentRules {
   bool lines = false;         ///< every line is a document; a line ends at LF or end of file
   bool eos_per_line = false;  ///< <eos> after every line, blank ones too, in place of the line end
+  bool bos = false;           ///< <bos> before every document
 };
 
 /// Encodes chunks cut anywhere as if they were one text: what cannot be decided yet (an unfinished

@@ -28,17 +28,17 @@ HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& confi
 
 /// What `eval` reports.
 struct EvalReport {
-  double loss = 0;                       ///< nats per counted token
+  double loss = 0;  ///< nats per counted token
   double perplexity = 0;
-  std::optional<double> bits_per_byte;   ///< empty with a reason where decoding is lossy
+  std::optional<double> bits_per_byte;  ///< empty with a reason where decoding is lossy
   std::string reason;
-  std::int64_t tokens = 0;               ///< counted labels
+  std::int64_t tokens = 0;  ///< counted labels
   std::int64_t unknown = 0;
   std::int64_t ignored = 0;
 };
 
-/// Reads and scores a file or folder ("-": stdin) under the corpus rules the model was trained with.
-/// Throws Error(file) when nothing can be predicted (fewer than 2 tokens).
+/// Reads and scores a file or folder ("-": stdin) under the corpus rules the model was trained
+/// with. Throws Error(file) when nothing can be predicted (fewer than 2 tokens).
 EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folder,
                          const std::string& path);
 
@@ -48,7 +48,6 @@ struct LineScore {
   std::int64_t tokens = 0;     ///< predicted tokens
 };
 void evaluate_lines(base::ThreadPool& pool, const store::ModelFolder& folder,
-                    const std::string& path,
-                    const std::function<void(const LineScore&)>& score);
+                    const std::string& path, const std::function<void(const LineScore&)>& score);
 
 }  // namespace lexirow::train

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace lexirow::train {
 
@@ -51,14 +50,14 @@ struct Settings {
   std::string warmup = "0";         ///< steps, or a share of them such as 5%
   double clip = 0;
 
-  std::string validation = "0";  ///< a fraction of the tokens
+  std::string validation = "none";  ///< a fraction of the tokens
   std::string validation_file;
   std::int64_t eval_every = 200;
   std::int64_t patience = 0;
   std::int64_t log_every = 10;
   std::int64_t save_every = 0;
   double save_seconds = 0;  ///< seconds between resume states; 0: only at the end
-  std::string init = "auto";
+  std::string init = "torch";
   std::int64_t seed = 1;
 };
 
@@ -67,10 +66,10 @@ struct Settings {
 struct SettingField {
   using Member = std::variant<std::string Settings::*, std::int64_t Settings::*, double Settings::*,
                               bool Settings::*>;
-  std::string name;     ///< the flag without dashes, e.g. "word-split"
+  std::string name;  ///< the flag without dashes, e.g. "word-split"
   Member member;
-  std::string group;    ///< heading in --help
-  std::string value;    ///< form of the value in --help, e.g. "unicode|space"; empty for a flag
+  std::string group;  ///< heading in --help
+  std::string value;  ///< form of the value in --help, e.g. "unicode|space"; empty for a flag
   std::string help;
   bool free_at_resume = false;  ///< may differ from the stored run
 };
@@ -91,8 +90,8 @@ std::string setting_arguments(const Settings& settings);
 
 /// A JSON object of flag names and values, as `config.json` stores it.
 nlohmann::ordered_json settings_to_json(const Settings& settings);
-/// Values of a JSON object (a `--config` file or a stored run). Throws Error(file) naming an unknown
-/// key and where it stands.
+/// Values of a JSON object (a `--config` file or a stored run). Throws Error(file) naming an
+/// unknown key and where it stands.
 Given given_from_json(const nlohmann::ordered_json& json, const std::string& where);
 
 }  // namespace lexirow::train

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "store/model_folder.h"
 #include "train/settings.h"
@@ -9,7 +11,7 @@ namespace lexirow::train {
 
 /// Memory of a model in bytes, float32.
 struct Sizes {
-  std::int64_t parameters = 0;        ///< distinct values, tied ones once
+  std::int64_t parameters = 0;  ///< distinct values, tied ones once
   std::int64_t weight_bytes = 0;
   std::int64_t gradient_bytes = 0;    ///< of an untied table: the rows of a batch at most
   std::int64_t moment_bytes = 0;      ///< optimizer state

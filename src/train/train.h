@@ -29,14 +29,14 @@ struct Progress {
   std::optional<double> validation_loss;  ///< set when an evaluation has just been made
   double learning_rate = 0;
   std::int64_t tokens = 0;
-  double tokens_per_second = 0;           ///< recent rate by the wall clock, evaluation left out
+  double tokens_per_second = 0;  ///< recent rate by the wall clock, evaluation left out
   double seconds = 0;
-  double seconds_left = 0;                ///< by the recent rate, never negative
+  double seconds_left = 0;  ///< by the recent rate, never negative
 };
 
 struct TrainEvents {
-  std::function<void(const std::string&)> notice;    ///< one line for people, no line end
-  std::function<void(const Progress&)> progress;     ///< every `log-every` steps and evaluations
+  std::function<void(const std::string&)> notice;  ///< one line for people, no line end
+  std::function<void(const Progress&)> progress;   ///< every `log-every` steps and evaluations
 };
 
 struct TrainResult {

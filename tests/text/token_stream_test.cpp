@@ -150,6 +150,31 @@ TEST(StreamEncoder, ErrorsGiveThePlaceInTheFile) {
                "--eos");
 }
 
+TEST(StreamEncoder, BosStandsBeforeEveryDocument) {
+  VocabularyOptions options;
+  options.bos = true;
+  VocabularyBuilder builder(options);
+  builder.push("ab\n");
+  builder.end_file();
+  VocabularyReport report;
+  const auto tokenizer = builder.build(report);
+  const Id bos = tokenizer->specials().bos;
+  for (const bool lines : {false, true}) {
+    DocumentRules documents;
+    documents.bos = true;
+    documents.lines = lines;
+    StreamEncoder encoder(*tokenizer, {}, documents);
+    std::vector<Id> ids;
+    std::vector<std::int64_t> boundaries;
+    encoder.push("a", ids, boundaries);
+    encoder.push("b\nb", ids, boundaries);
+    encoder.end_file(ids, boundaries);
+    const std::vector<Id> stream = {bos, 1, 2, 0, 2};
+    const std::vector<Id> by_line = {bos, 1, 2, bos, 2};
+    EXPECT_EQ(ids, lines ? by_line : stream);
+  }
+}
+
 TEST(EncodeCorpus, JoinsFilesAndNamesThem) {
   const ScratchFolder folder;
   CorpusFiles files;

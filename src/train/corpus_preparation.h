@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/corpus.h"
+#include "text/token_stream.h"
+#include "text/tokenizer.h"
+#include "train/presets.h"
+#include "train/settings.h"
+
+namespace lexirow::train {
+
+/// A corpus as ids, with what reading it met.
+struct PreparedCorpus {
+  text::CorpusFiles files;
+  text::CorpusCounts corpus_counts;
+  text::EncodeCounts encode_counts;
+  std::unique_ptr<text::TokenStream> stream;
+  std::uint64_t fingerprint = 0;  ///< of the ids: a resumed run must read the same ones
+};
+
+using Notice = std::function<void(const std::string&)>;
+
+/// Looks at the first part of the text.
+TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings);
+
+/// Makes the vocabulary from all files, or reads the tokenizer file that the settings name, and
+/// says what was left out.
+std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
+                                                      const Settings& settings,
+                                                      const Notice& notice);
+
+/// Encodes the files. Ids beyond a fixed number are spooled to a file in `spool_folder`, so that
+/// memory stays bounded whatever the size of the text.
+PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& settings,
+                              const text::Tokenizer& tokenizer, const std::string& spool_folder,
+                              const Notice& notice);
+
+}  // namespace lexirow::train

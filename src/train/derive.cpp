@@ -1,0 +1,94 @@
+#include "train/derive.h"
+
+#include <algorithm>
+
+#include "context/mixer.h"
+#include "train/presets.h"
+
+namespace lexirow::train {
+
+model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer) {
+  model::ModelConfig config;
+  config.vocab_size = tokenizer.vocab_size();
+  config.dim = settings.dim;
+  config.mixer = context::parse_mixer(settings.mixer);
+  config.hidden = settings.hidden;
+  config.skip = settings.skip;
+  config.tied = settings.tied;
+  config.bias = settings.bias;
+  config.pad_id = tokenizer.specials().pad;
+  config.pad_policy = settings.pad_row == "keep" ? model::PadPolicy::keep : model::PadPolicy::zero;
+  model::validate(config);
+  return config;
+}
+
+optim::OptimizerConfig optimizer_config(const Settings& settings) {
+  optim::OptimizerConfig config;
+  if (settings.optimizer == "sgd") config.kind = optim::OptimizerKind::sgd;
+  if (settings.optimizer == "adagrad") config.kind = optim::OptimizerKind::adagrad;
+  if (settings.optimizer == "adagrad-row") config.kind = optim::OptimizerKind::adagrad_row;
+  config.row_updates =
+      settings.row_updates == "lazy" ? optim::RowUpdates::lazy : optim::RowUpdates::dense;
+  // PyTorch's default for Adagrad; AdamW keeps its own.
+  if (settings.optimizer.starts_with("adagrad")) config.eps = 1e-10;
+  config.momentum = settings.momentum;
+  config.weight_decay = settings.weight_decay;
+  return config;
+}
+
+optim::Schedule schedule(const Settings& settings, std::int64_t steps) {
+  optim::Schedule result;
+  result.kind =
+      settings.schedule == "cosine" ? optim::ScheduleKind::cosine : optim::ScheduleKind::constant;
+  result.lr = settings.lr;
+  result.schedule_steps = settings.schedule_steps > 0 ? settings.schedule_steps : steps;
+  result.warmup_steps = warmup_steps(settings, result.schedule_steps);
+  return result;
+}
+
+text::WindowOptions window_options(const Settings& settings, bool overlap) {
+  text::WindowOptions options;
+  options.context = settings.context;
+  options.stride = overlap && settings.stride > 0 ? settings.stride : settings.context;
+  if (settings.carry) {
+    options.carry = std::max<std::int64_t>(0, context::reach(context::parse_mixer(settings.mixer)));
+  }
+  return options;
+}
+
+text::VocabularyOptions vocabulary_options(const Settings& settings) {
+  text::VocabularyOptions options;
+  options.kind = text::parse_tokenizer_kind(settings.tokenizer);
+  options.split = text::parse_word_split(settings.word_split);
+  options.min_count = settings.min_count;
+  options.max_vocab = settings.max_vocab;
+  options.pad = settings.pad;
+  options.unk = settings.unk;
+  options.bos = settings.bos;
+  options.eos = settings.eos;
+  options.eos_per_line = settings.eos;
+  options.strict = settings.strict;
+  return options;
+}
+
+text::CorpusRules corpus_rules(const Settings& settings) {
+  text::CorpusRules rules;
+  rules.raw = settings.raw;
+  return rules;
+}
+
+text::EncodeRules encode_rules(const Settings& settings) {
+  text::EncodeRules rules;
+  rules.strict = settings.strict;
+  return rules;
+}
+
+text::DocumentRules document_rules(const Settings& settings) {
+  text::DocumentRules rules;
+  rules.lines = settings.documents == "line";
+  rules.eos_per_line = settings.eos;
+  rules.bos = settings.bos;
+  return rules;
+}
+
+}  // namespace lexirow::train

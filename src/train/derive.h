@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/config.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "text/token_stream.h"
+#include "text/tokenizer.h"
+#include "text/vocabulary.h"
+#include "text/windows.h"
+#include "train/settings.h"
+
+namespace lexirow::train {
+
+// What the settings mean to each folder. They are validated already.
+
+model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);
+optim::OptimizerConfig optimizer_config(const Settings& settings);
+/// `steps` of the first run, where the settings name no schedule steps.
+optim::Schedule schedule(const Settings& settings, std::int64_t steps);
+/// Windows to train on; `overlap` false: windows to evaluate on, without overlap.
+text::WindowOptions window_options(const Settings& settings, bool overlap);
+text::VocabularyOptions vocabulary_options(const Settings& settings);
+text::CorpusRules corpus_rules(const Settings& settings);
+text::EncodeRules encode_rules(const Settings& settings);
+text::DocumentRules document_rules(const Settings& settings);
+
+}  // namespace lexirow::train

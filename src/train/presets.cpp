@@ -1,0 +1,228 @@
+#include "train/presets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "context/mixer.h"
+#include "lexirow/error.h"
+
+namespace lexirow::train {
+
+namespace {
+
+constexpr std::int64_t kSmallText = 2'000'000;
+constexpr std::int64_t kLargeText = 20'000'000;
+
+// What the presets for real use share. The limits by epochs keep a short text from being learned by
+// heart in the ten minutes; the figures are in docs/training.md.
+const Given kCommon = {
+    {"carry", "true"}, {"optimizer", "adamw"},  {"schedule", "cosine"}, {"warmup", "5%"},
+    {"clip", "1"},     {"row-updates", "lazy"}, {"save-seconds", "60"}, {"minutes", "10"},
+    {"steps", "0"},    {"init", "auto"},
+};
+const Given kCharacter = {
+    {"tokenizer", "char"}, {"mixer", "concat:16"}, {"dim", "32"},   {"hidden", "512"},
+    {"context", "64"},     {"batch", "32"},        {"lr", "0.004"}, {"epochs", "25"},
+};
+const Given kWord = {
+    {"tokenizer", "word"}, {"max-vocab", "30000"}, {"mixer", "concat:4"}, {"dim", "64"},
+    {"hidden", "128"},     {"context", "16"},      {"batch", "32"},       {"lr", "0.002"},
+    {"tied", "true"},      {"epochs", "12"},
+};
+
+std::string given_value(const Given& given, const std::string& name, const std::string& otherwise) {
+  std::string value = otherwise;
+  for (const auto& [key, text] : given) {
+    if (key == name) value = text;
+  }
+  return value;
+}
+
+// The preset that fits: a tokenizer named by the user decides, else the text.
+std::string choose_preset(const Given& given, const TextFacts& facts, std::string& choice) {
+  const std::string asked = given_value(given, "preset", "auto");
+  if (asked != "auto") return asked;
+  if (is_given(given, "tokenizer")) {
+    const std::string tokenizer = given_value(given, "tokenizer", "");
+    const bool characters = tokenizer == "char" || tokenizer == "byte";
+    const bool words = tokenizer == "word" || (!characters && facts.mostly_words);
+    const std::string preset = words ? "word" : "character";
+    choice = fmt::format("preset {}: it fits --tokenizer {}", preset, tokenizer);
+    return preset;
+  }
+  const std::string preset = facts.mostly_words ? "word" : "character";
+  choice = fmt::format("preset {}: {}", preset, facts.reason);
+  return preset;
+}
+
+void apply(Settings& settings, const Given& values) {
+  for (const auto& [name, text] : values) set_setting(settings, name, text);
+}
+
+void apply_preset(Settings& settings, const std::string& preset, const TextFacts& facts) {
+  settings.preset = preset;
+  if (preset == "plain") return;  // the initial values
+  apply(settings, kCommon);
+  apply(settings, preset == "word" ? kWord : kCharacter);
+  settings.validation = facts.bytes < kSmallText ? "0.1" : "0.05";
+  if (preset == "word") settings.min_count = facts.bytes > kLargeText ? 5 : 3;
+}
+
+// What follows from other settings unless it was given itself.
+void apply_consequences(Settings& settings, const Given& given) {
+  const auto free = [&](const char* name) { return !is_given(given, name); };
+  if (settings.mixer == "none" && free("hidden")) settings.hidden = 0;
+  if (settings.hidden < 0) settings.hidden = settings.dim;
+  if (settings.tied && free("bias")) settings.bias = false;
+  if (settings.tied && free("row-updates")) settings.row_updates = "dense";
+  if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
+  if (settings.optimizer != "adamw" && free("weight-decay")) settings.weight_decay = 0;
+  if (!settings.validation_file.empty() && free("validation")) settings.validation = "none";
+  if (settings.stride == 0) settings.stride = settings.context;
+  // Of steps, epochs and minutes, those given stand alone; a preset's limit by epochs stays beside
+  // --minutes, since more time does not make more text.
+  if (is_given(given, "steps") || is_given(given, "epochs")) {
+    if (free("minutes")) settings.minutes = 0;
+    if (free("epochs")) settings.epochs = 0;
+  }
+  if ((is_given(given, "epochs") || is_given(given, "minutes")) && free("steps")) {
+    settings.steps = 0;
+  }
+}
+
+void require(bool good, const std::string& text) {
+  if (!good) throw Error(ErrorKind::argument, text);
+}
+
+void require_at_least(const char* name, std::int64_t value, std::int64_t least) {
+  require(value >= least, fmt::format("--{}: got {}, expected {} or more", name, value, least));
+}
+
+void require_not_negative(const char* name, double value) {
+  require(value >= 0, fmt::format("--{}: got {}, expected 0 or more", name, value));
+}
+
+void validate_model(const Settings& settings) {
+  const context::Mixer mixer = context::parse_mixer(settings.mixer);
+  require(settings.allow_leak || !context::leaks_future(mixer),
+          fmt::format("--mixer {}: this mixer reads the tokens it is to predict, so its loss means "
+                      "nothing; add --allow-leak to train it as a control",
+                      settings.mixer));
+  require_at_least("dim", settings.dim, 1);
+  require_at_least("hidden", settings.hidden, 0);
+  require(mixer.kind != context::MixerKind::concat || settings.hidden > 0 || mixer.window == 1,
+          fmt::format("--mixer {}: {} rows side by side need the MLP, but --hidden is 0; give "
+                      "--hidden H",
+                      settings.mixer, mixer.window));
+  require(!settings.skip || settings.hidden > 0,
+          "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
+  require(!(settings.tied && settings.row_updates == "lazy"),
+          "--row-updates lazy: a tied table gets a gradient in every row at every step; leave out "
+          "--tied or use --row-updates dense");
+}
+
+void validate_data(const Settings& settings) {
+  require_at_least("min-count", settings.min_count, 1);
+  require_at_least("max-vocab", settings.max_vocab, 0);
+  require_at_least("context", settings.context, 1);
+  require_at_least("batch", settings.batch, 1);
+  require(settings.stride >= 1 && settings.stride <= settings.context,
+          fmt::format("--stride: got {}, expected 1 to the context ({}); a larger one would leave "
+                      "tokens out",
+                      settings.stride, settings.context));
+  const double fraction = validation_fraction(settings);
+  require(fraction >= 0 && fraction < 1,
+          fmt::format("--validation: got {}, expected a fraction from 0 to below 1",
+                      settings.validation));
+  require(settings.validation_file.empty() || fraction == 0,
+          "--validation and --validation-file: give one of them");
+}
+
+void validate_training(const Settings& settings) {
+  require_at_least("steps", settings.steps, 0);
+  require_not_negative("epochs", settings.epochs);
+  require_not_negative("minutes", settings.minutes);
+  require(settings.steps > 0 || settings.epochs > 0 || settings.minutes > 0,
+          "--steps, --epochs, --minutes: all are 0, so training would never end; give one of them");
+  require(settings.lr > 0, fmt::format("--lr: got {}, expected more than 0", settings.lr));
+  require(settings.momentum >= 0 && settings.momentum < 1,
+          fmt::format("--momentum: got {}, expected 0 to below 1", settings.momentum));
+  require(settings.momentum == 0 || settings.optimizer == "sgd",
+          fmt::format("--momentum: only sgd has it, but --optimizer is {}", settings.optimizer));
+  require_not_negative("weight-decay", settings.weight_decay);
+  require_not_negative("clip", settings.clip);
+  require_not_negative("save-seconds", settings.save_seconds);
+  require_at_least("schedule-steps", settings.schedule_steps, 0);
+  require_at_least("eval-every", settings.eval_every, 0);
+  require_at_least("patience", settings.patience, 0);
+  require_at_least("log-every", settings.log_every, 1);
+  require_at_least("save-every", settings.save_every, 0);
+  require_at_least("seed", settings.seed, 0);
+  warmup_steps(settings, 1);
+  require(settings.patience == 0 || validation_fraction(settings) > 0 ||
+              !settings.validation_file.empty(),
+          "--patience: it counts held-out losses, but nothing is held out; give --validation or "
+          "--validation-file");
+  require(settings.patience == 0 || settings.eval_every > 0,
+          "--patience: it counts held-out losses, but --eval-every is 0");
+}
+
+double parse_share(const char* name, const std::string& text, const char* expected) {
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  require(used == text.size() && used > 0 && std::isfinite(value),
+          fmt::format("--{}: got '{}', expected {}", name, text, expected));
+  return value;
+}
+
+}  // namespace
+
+bool is_given(const Given& given, const std::string& name) {
+  return std::any_of(given.begin(), given.end(),
+                     [&](const auto& pair) { return pair.first == name; });
+}
+
+Settings resolve_settings(const Given& given, const TextFacts& facts, std::string& choice) {
+  Settings settings;
+  for (const auto& [name, text] : given) set_setting(settings, name, text);  // names and forms
+  settings = Settings();
+  apply_preset(settings, choose_preset(given, facts, choice), facts);
+  for (const auto& [name, text] : given) {
+    if (name != "preset") set_setting(settings, name, text);
+  }
+  apply_consequences(settings, given);
+  validate(settings);
+  return settings;
+}
+
+double validation_fraction(const Settings& settings) {
+  if (settings.validation == "none") return 0;
+  return parse_share("validation", settings.validation, "a fraction such as 0.1, or none");
+}
+
+std::int64_t warmup_steps(const Settings& settings, std::int64_t steps) {
+  const char* expected = "a number of steps such as 100, or a share such as 5%";
+  std::string text = settings.warmup;
+  const bool share = !text.empty() && text.back() == '%';
+  if (share) text.pop_back();
+  const double value = parse_share("warmup", text, expected);
+  require(value >= 0 && (!share || value <= 100) && (share || value == std::floor(value)),
+          fmt::format("--warmup: got '{}', expected {}", settings.warmup, expected));
+  if (!share) return static_cast<std::int64_t>(value);
+  return static_cast<std::int64_t>(std::llround(value / 100 * static_cast<double>(steps)));
+}
+
+void validate(const Settings& settings) {
+  validate_model(settings);
+  validate_data(settings);
+  validate_training(settings);
+}
+
+}  // namespace lexirow::train

@@ -1,0 +1,411 @@
+#include "train/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/system.h"
+#include "lexirow/error.h"
+#include "store/training_state.h"
+#include "train/derive.h"
+#include "train/evaluate.h"
+#include "train/presets.h"
+#include "train/sizes.h"
+
+namespace lexirow::train {
+
+namespace {
+
+constexpr double kProbeSeconds = 1.5;
+constexpr std::int64_t kProbeSteps = 200;
+
+double seconds_between(std::chrono::steady_clock::time_point from,
+                       std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// Three leading digits: a step count from a probe is a choice of size, not a measurement.
+std::int64_t rounded_down(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  std::int64_t unit = 1;
+  while (whole / unit >= 1000) unit *= 10;
+  return whole / unit * unit;
+}
+
+}  // namespace
+
+Run::Run(base::ThreadPool& pool, Settings settings, bool context_is_given,
+         store::ModelFolder& folder, const PreparedCorpus& corpus, const TrainEvents& events)
+    : pool_(pool),
+      settings_(std::move(settings)),
+      folder_(folder),
+      corpus_(corpus),
+      events_(events) {
+  split(context_is_given);
+  trainer_ = std::make_unique<Trainer>(pool_, settings_, folder_, *corpus_.stream, *train_plan_);
+  trainer_->state().fingerprint = corpus_.fingerprint;
+}
+
+void Run::split(bool context_is_given) {
+  const double fraction = validation_fraction(settings_);
+  const std::vector<std::int64_t>& boundaries = corpus_.stream->boundaries();
+  std::int64_t begin = corpus_.stream->size();
+  if (fraction > 0 && settings_.documents == "line") {
+    const auto lines = static_cast<std::int64_t>(boundaries.size()) - 1;
+    const auto held = static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(lines)));
+    begin = boundaries[static_cast<std::size_t>(lines - held)];
+  } else if (fraction > 0) {
+    begin -= static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(begin)));
+  }
+  if (corpus_.stream->size() - begin < 2) begin = corpus_.stream->size();
+  fit_context(context_is_given, begin);
+  train_plan_ = std::make_unique<text::WindowPlan>(*corpus_.stream, 0, begin,
+                                                   window_options(settings_, true));
+  if (train_plan_->short_documents() + train_plan_->split_documents() > 0 &&
+      settings_.documents == "line") {
+    events_.notice(
+        fmt::format("{} lines: {} have fewer than 2 tokens and are skipped, {} are longer than the "
+                    "context ({}) "
+                    "and read in pieces",
+                    train_plan_->documents(), train_plan_->short_documents(),
+                    train_plan_->split_documents(), settings_.context));
+  }
+  hold_out(begin);
+}
+
+void Run::fit_context(bool context_is_given, std::int64_t end) {
+  const text::WindowPlan whole(*corpus_.stream, 0, end, window_options(settings_, false));
+  const std::int64_t longest = whole.longest_document();
+  if (longest < 2) {
+    throw Error(
+        ErrorKind::file,
+        fmt::format("the corpus has {} tokens to train on, the longest {} {} long; at least "
+                    "2 in one {} are needed, since the first is not predicted",
+                    whole.tokens(), settings_.documents == "line" ? "line is" : "file is", longest,
+                    settings_.documents == "line" ? "line" : "file"));
+  }
+  if (settings_.documents == "line" || settings_.context <= longest - 1) return;
+  if (context_is_given) {
+    throw Error(
+        ErrorKind::file,
+        fmt::format("--context {}: the corpus is too short: its longest file has {} tokens to "
+                    "train on; the largest usable context is {}",
+                    settings_.context, longest, longest - 1));
+  }
+  events_.notice(fmt::format("context {} instead of {}: the longest file has {} tokens to train on",
+                             longest - 1, settings_.context, longest));
+  settings_.context = longest - 1;
+  settings_.stride = std::min(settings_.stride, settings_.context);
+}
+
+void Run::hold_out(std::int64_t begin) {
+  if (!settings_.validation_file.empty()) {
+    validation_corpus_ = std::make_unique<PreparedCorpus>(prepare_corpus(
+        text::list_corpus({settings_.validation_file}), settings_, *folder_.tokenizer,
+        folder_.path + "/" + store::kTrainingFolder + "/validation", events_.notice));
+    validation_stream_ = validation_corpus_->stream.get();
+    begin = 0;
+  } else {
+    validation_stream_ = corpus_.stream.get();
+  }
+  validation_plan_ = std::make_unique<text::WindowPlan>(
+      *validation_stream_, begin, validation_stream_->size(), window_options(settings_, false));
+  if (validation_plan_->size() > 0) return;
+  const bool asked = validation_fraction(settings_) > 0 || !settings_.validation_file.empty();
+  validation_plan_.reset();
+  if (!asked) return;
+  if (settings_.patience > 0) {
+    throw Error(ErrorKind::file,
+                "--patience: the held-out part has fewer than 2 tokens; hold out "
+                "more, or leave --patience out");
+  }
+  events_.notice("nothing is held out: the part would have fewer than 2 tokens");
+}
+
+void Run::begin() {
+  start_ = Clock::now();
+  trainer_->draw();
+  trainer_->state().steps = steps_to_make();
+  trainer_->state().schedule_steps =
+      settings_.schedule_steps > 0 ? settings_.schedule_steps : trainer_->state().steps;
+  record_settings();
+  events_.notice("lexirow " + command());
+  history_ = std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command());
+}
+
+void Run::resume() {
+  start_ = Clock::now();
+  nlohmann::json progress;
+  const auto load = [&] {
+    std::vector<store::StateTensor> tensors;
+    for (const Trainer::Tensor& tensor : trainer_->tensors()) {
+      tensors.push_back({tensor.name, tensor.values});
+    }
+    store::load_training_state(folder_.path, tensors, folder_.ledger, progress);
+    trainer_->state() = run_state_from_json(progress, folder_.path + "/" + store::kStateFile);
+    trainer_->set_optimizer_steps(trainer_->state().step);
+  };
+  load();
+  RunState& state = trainer_->state();
+  if (state.fingerprint != corpus_.fingerprint) {
+    throw Error(
+        ErrorKind::file,
+        "--resume: the corpus is not the one this model was trained on (its tokens differ); "
+        "give the same text, or train anew with --force");
+  }
+  saved_step_ = state.step;
+  const std::int64_t steps = steps_to_make();
+  load();  // a probe has moved the weights
+  state.steps = steps;
+  record_settings();
+  events_.notice(fmt::format("going on at step {} of {}", state.step, state.steps));
+  history_ =
+      std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command(), state.step);
+}
+
+std::int64_t Run::steps_to_make() {
+  std::int64_t steps = settings_.steps;
+  const auto at_most = [&](std::int64_t limit) {
+    steps = steps > 0 ? std::min(steps, std::max<std::int64_t>(1, limit))
+                      : std::max<std::int64_t>(1, limit);
+  };
+  if (settings_.epochs > 0) {
+    at_most(static_cast<std::int64_t>(
+        std::ceil(settings_.epochs * static_cast<double>(trainer_->batches_per_epoch()))));
+  }
+  if (settings_.minutes > 0) {
+    const std::int64_t done = trainer_->state().step;
+    at_most(done + steps_in_minutes(settings_.minutes));
+  }
+  return steps;
+}
+
+// Runs real steps for a moment and puts everything back.
+std::int64_t Run::steps_in_minutes(double minutes) {
+  RunState& state = trainer_->state();
+  const bool fresh = state.step == 0;
+  state.schedule_steps = std::max<std::int64_t>(state.schedule_steps, 1);
+  trainer_->step();  // the first one also makes the buffers
+  const Clock::time_point start = Clock::now();
+  std::int64_t made = 0;
+  while (made < kProbeSteps && seconds_between(start, Clock::now()) < kProbeSeconds) {
+    trainer_->step();
+    ++made;
+  }
+  const double step_seconds = seconds_between(start, Clock::now()) / static_cast<double>(made);
+  double evaluation_seconds = 0;
+  if (validation_plan_ && settings_.eval_every > 0) {
+    const Clock::time_point before = Clock::now();
+    evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
+                     *validation_plan_, settings_.batch, trainer_->workspace());
+    evaluation_seconds = seconds_between(before, Clock::now());
+  }
+  if (fresh) trainer_->draw();
+  const double budget = minutes * 60 - seconds_between(start_, Clock::now()) - evaluation_seconds;
+  const double each =
+      step_seconds + (settings_.eval_every > 0
+                          ? evaluation_seconds / static_cast<double>(settings_.eval_every)
+                          : 0.0);
+  const std::int64_t steps = std::max<std::int64_t>(1, rounded_down(budget / each));
+  events_.notice(
+      fmt::format("{} minutes: {} steps at {:.1f} ms a step", minutes, steps, 1e3 * step_seconds));
+  return steps;
+}
+
+void Run::record_settings() {
+  const RunState& state = trainer_->state();
+  settings_.steps = state.steps;
+  settings_.epochs = 0;
+  settings_.minutes = 0;
+  // With a constant rate the length of the schedule changes nothing, so it is not part of the run.
+  settings_.schedule_steps = settings_.schedule == "constant" && warmup_steps(settings_, 100) == 0
+                                 ? 0
+                                 : state.schedule_steps;
+  folder_.settings["train"] = settings_to_json(settings_);
+}
+
+std::string Run::command() const {
+  std::string text = "train";
+  for (const std::string& path : stored_corpus(folder_)) text += " " + path;
+  return text + " --preset plain " + setting_arguments(settings_);
+}
+
+TrainResult Run::go(const std::atomic<bool>& stop) {
+  RunState& state = trainer_->state();
+  start_ = last_save_ = Clock::now();
+  tokens_at_start_ = mark_tokens_ = state.tokens;
+  mark_step_ = state.step;
+  while (state.step < state.steps) {
+    if (stop.load()) return finish(true);
+    one_step();
+    if (!after_step()) break;
+  }
+  return finish(false);
+}
+
+void Run::one_step() {
+  try {
+    trainer_->step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    explain_divergence(error.what());
+  }
+}
+
+void Run::explain_divergence(const std::string& what) const {
+  std::vector<std::int64_t> begins = trainer_->last_begins();
+  std::sort(begins.begin(), begins.end());
+  begins.resize(std::min<std::size_t>(begins.size(), 3));
+  std::string places;
+  for (const text::TokenPlace& place :
+       text::locate_tokens(corpus_.files, corpus_rules(settings_), *folder_.tokenizer,
+                           encode_rules(settings_), document_rules(settings_), begins)) {
+    places += fmt::format("{}{}:{}", places.empty() ? "" : ", ", place.path, place.line);
+  }
+  const std::string kept = saved_step_ >= 0
+                               ? fmt::format("the last good checkpoint, of step {}, is kept in {}",
+                                             saved_step_, folder_.path)
+                               : std::string("no checkpoint had been written yet");
+  throw Error(ErrorKind::numeric,
+              fmt::format("training stopped at step {}: {}. Learning rate {:.3g}; the batch has {} "
+                          "rows, among them those that begin at {}. {}. Try a lower --lr, --clip 1 "
+                          "or a --warmup",
+                          trainer_->state().step + 1, what, trainer_->learning_rate(),
+                          trainer_->last_begins().size(), places, kept));
+}
+
+// Log lines, evaluation and checkpoints that fall on this step; false when patience has run out.
+bool Run::after_step() {
+  const RunState& state = trainer_->state();
+  const bool log = state.step % settings_.log_every == 0;
+  if (log) log_step(false);
+  std::optional<double> validation_loss;
+  if (settings_.eval_every > 0 && state.step % settings_.eval_every == 0) {
+    validation_loss = evaluate(false);
+  }
+  if (log || validation_loss) report(validation_loss);
+  const bool by_steps = settings_.save_every > 0 && state.step % settings_.save_every == 0;
+  const bool by_time = settings_.save_seconds > 0 &&
+                       seconds_between(last_save_, Clock::now()) >= settings_.save_seconds;
+  if ((by_steps || by_time) && state.step < state.steps) checkpoint();
+  if (settings_.patience == 0 || state.without_gain < settings_.patience) return true;
+  events_.notice(fmt::format("stopped at step {}: {} held-out losses without gain since step {}",
+                             state.step, state.without_gain, state.best_step));
+  return false;
+}
+
+void Run::log_step(bool at_end) {
+  RunState& state = trainer_->state();
+  if (state.loss_count == 0) return;
+  state.train_loss = state.loss_sum / static_cast<double>(state.loss_count);
+  if (!at_end) {  // an end that falls between two log lines leaves the sums for a resumed run
+    state.loss_sum = 0;
+    state.loss_count = 0;
+  }
+  const double seconds = seconds_between(start_, Clock::now()) - evaluation_seconds_;
+  if (seconds - mark_seconds_ > 0.5 || tokens_per_second_ == 0) {
+    const double passed = std::max(seconds - mark_seconds_, 1e-9);
+    tokens_per_second_ = static_cast<double>(state.tokens - mark_tokens_) / passed;
+    seconds_per_step_ =
+        passed / static_cast<double>(std::max<std::int64_t>(1, state.step - mark_step_));
+    mark_seconds_ = seconds;
+    mark_tokens_ = state.tokens;
+    mark_step_ = state.step;
+  }
+  nlohmann::ordered_json line = {{"step", state.step},
+                                 {"train_loss", state.train_loss},
+                                 {"learning_rate", trainer_->learning_rate()},
+                                 {"tokens", state.tokens},
+                                 {"tokens_per_second", std::round(tokens_per_second_)},
+                                 {"seconds", std::round(seconds * 1000) / 1000}};
+  if (at_end) line["at_end"] = true;
+  history_->append(line);
+}
+
+std::optional<double> Run::evaluate(bool at_end) {
+  if (!validation_plan_) return std::nullopt;
+  const Clock::time_point before = Clock::now();
+  const double loss =
+      evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
+                       *validation_plan_, settings_.batch, trainer_->workspace())
+          .loss.mean();
+  RunState& state = trainer_->state();
+  nlohmann::ordered_json line = {{"step", state.step}, {"validation_loss", loss}};
+  if (at_end) line["at_end"] = true;
+  history_->append(line);
+  if (settings_.patience > 0) {
+    if (loss < state.best_loss) {
+      state.best_loss = loss;
+      state.best_step = state.step;
+      state.without_gain = 0;
+      trainer_->keep_best();
+    } else {
+      ++state.without_gain;
+    }
+  }
+  validation_loss_ = loss;
+  evaluation_seconds_ += seconds_between(before, Clock::now());
+  return loss;
+}
+
+void Run::report(std::optional<double> validation_loss) {
+  if (!events_.progress) return;
+  const RunState& state = trainer_->state();
+  Progress progress;
+  progress.step = state.step;
+  progress.steps = state.steps;
+  progress.train_loss = state.train_loss;
+  progress.validation_loss = validation_loss;
+  progress.learning_rate = trainer_->learning_rate();
+  progress.tokens = state.tokens;
+  progress.tokens_per_second = tokens_per_second_;
+  progress.seconds = seconds_between(start_, Clock::now());
+  progress.seconds_left =
+      std::max(0.0, seconds_per_step_ * static_cast<double>(state.steps - state.step));
+  events_.progress(progress);
+}
+
+void Run::checkpoint() {
+  std::vector<store::StateTensor> tensors;
+  for (const Trainer::Tensor& tensor : trainer_->tensors()) {
+    tensors.push_back({tensor.name, tensor.values});
+  }
+  store::save_training_state(folder_.path, tensors, folder_.ledger, to_json(trainer_->state()));
+  store::save_model(folder_);
+  saved_step_ = trainer_->state().step;
+  last_save_ = Clock::now();
+}
+
+TrainResult Run::finish(bool interrupted) {
+  RunState& state = trainer_->state();
+  const double loop_seconds = seconds_between(start_, Clock::now()) - evaluation_seconds_;
+  checkpoint();
+  if (state.step % settings_.log_every != 0) log_step(true);
+  const bool evaluated = settings_.eval_every > 0 && state.step % settings_.eval_every == 0;
+  if (!interrupted && !evaluated) evaluate(true);
+  if (settings_.patience > 0 && std::isfinite(state.best_loss)) {
+    trainer_->use_best();
+    validation_loss_ = state.best_loss;
+    store::save_model(folder_);
+  }
+  report(validation_loss_);
+
+  TrainResult result;
+  result.steps = state.step;
+  result.train_loss = state.train_loss;
+  if (!interrupted || evaluated) result.validation_loss = validation_loss_;
+  result.tokens = state.tokens;
+  result.seconds = loop_seconds;
+  result.tokens_per_second =
+      static_cast<double>(state.tokens - tokens_at_start_) / std::max(loop_seconds, 1e-9);
+  result.peak_memory_bytes = base::peak_memory_bytes();
+  result.vocab_size = folder_.config.vocab_size;
+  result.parameters = folder_.parameters.count();
+  result.model = folder_.path;
+  result.interrupted = interrupted;
+  return result;
+}
+
+}  // namespace lexirow::train

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/thread_pool.h"
+#include "store/model_folder.h"
+#include "text/windows.h"
+#include "train/corpus_preparation.h"
+#include "train/history.h"
+#include "train/settings.h"
+#include "train/train.h"
+#include "train/trainer.h"
+
+namespace lexirow::train {
+
+/// One run over a prepared corpus: what is held out, how many steps, the loop with its log lines,
+/// evaluations and checkpoints, and the end.
+class Run {
+ public:
+  /// Splits the corpus. A context that is too long for it is an Error(file) where it was given by
+  /// the user, else it is shortened and said.
+  Run(base::ThreadPool& pool, Settings settings, bool context_is_given, store::ModelFolder& folder,
+      const PreparedCorpus& corpus, const TrainEvents& events);
+
+  /// A new run: draws the parameters, decides the steps, says the full command.
+  void begin();
+  /// Goes on from the folder's resume state.
+  void resume();
+  TrainResult go(const std::atomic<bool>& stop);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void split(bool context_is_given);
+  void fit_context(bool context_is_given, std::int64_t end);
+  void hold_out(std::int64_t begin);
+  std::int64_t steps_to_make();
+  std::int64_t steps_in_minutes(double minutes);
+  void record_settings();
+  std::string command() const;
+
+  void one_step();
+  [[noreturn]] void explain_divergence(const std::string& what) const;
+  bool after_step();
+  void log_step(bool at_end);
+  std::optional<double> evaluate(bool at_end);
+  void report(std::optional<double> validation_loss);
+  void checkpoint();
+  TrainResult finish(bool interrupted);
+
+  base::ThreadPool& pool_;
+  Settings settings_;
+  store::ModelFolder& folder_;
+  const PreparedCorpus& corpus_;
+  const TrainEvents& events_;
+
+  std::unique_ptr<text::WindowPlan> train_plan_;
+  std::unique_ptr<PreparedCorpus> validation_corpus_;  // of --validation-file
+  const text::TokenStream* validation_stream_ = nullptr;
+  std::unique_ptr<text::WindowPlan> validation_plan_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<History> history_;
+
+  Clock::time_point start_;
+  double evaluation_seconds_ = 0;  // left out of the rates
+  std::int64_t tokens_at_start_ = 0;
+  // The recent rate is measured from here.
+  double mark_seconds_ = 0;
+  std::int64_t mark_tokens_ = 0;
+  std::int64_t mark_step_ = 0;
+  double tokens_per_second_ = 0;
+  double seconds_per_step_ = 0;
+  Clock::time_point last_save_;
+  std::int64_t saved_step_ = -1;
+  std::optional<double> validation_loss_;
+};
+
+}  // namespace lexirow::train

@@ -1,0 +1,234 @@
+#include "train/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lexirow/error.h"
+
+namespace lexirow::train {
+
+namespace {
+
+constexpr bool kFree = true;
+
+std::vector<SettingField> make_fields() {
+  using S = Settings;
+  return {
+      {"preset", &S::preset, "Preset", "auto|plain|character|word",
+       "a set of flags; auto looks at the text; every flag given overrides it"},
+
+      {"tokenizer", &S::tokenizer, "Text", "char|byte|word|FILE", "how text becomes tokens"},
+      {"word-split", &S::word_split, "Text", "unicode|space",
+       "word: at spaces and punctuation, or at spaces only"},
+      {"min-count", &S::min_count, "Text", "N", "word: rarer words become <unk>"},
+      {"max-vocab", &S::max_vocab, "Text", "N", "word: words kept at most (0: all)"},
+      {"pad", &S::pad, "Text", "", "add a <pad> token"},
+      {"unk", &S::unk, "Text", "", "add an <unk> token (word always has one)"},
+      {"bos", &S::bos, "Text", "", "add <bos> and put it before every document"},
+      {"eos", &S::eos, "Text", "", "put <eos> after every line, in place of the line end"},
+      {"documents", &S::documents, "Text", "stream|line",
+       "each file is one stream of tokens, or each line is a document"},
+      {"raw", &S::raw, "Text", "", "keep a byte-order mark and CRLF line ends as they are"},
+      {"strict", &S::strict, "Text", "", "refuse invalid UTF-8 instead of reading U+FFFD"},
+
+      {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|full-mean|centred",
+       "how rows mix into a context (the last two see the future: controls)"},
+      {"allow-leak", &S::allow_leak, "Model", "", "permit the mixers that see the future"},
+      {"dim", &S::dim, "Model", "D", "width of a row"},
+      {"hidden", &S::hidden, "Model", "H",
+       "hidden width of the MLP; 0 leaves it out (-1: dim, or 0 for mixer none)"},
+      {"skip", &S::skip, "Model", "", "add the current row after the MLP"},
+      {"tied", &S::tied, "Model", "", "use the table as the head (without bias unless --bias)"},
+      {"bias", &S::bias, "Model", "", "give the head a bias"},
+      {"pad-row", &S::pad_row, "Model", "zero|keep", "keep the row of <pad> at zero, or not"},
+      {"init", &S::init, "Model", "auto|torch",
+       "draw parameters as PyTorch does; auto scales a tied table"},
+
+      {"context", &S::context, "Data", "T",
+       "length of a training piece (window:W is how far one position looks)"},
+      {"stride", &S::stride, "Data", "N", "distance of the pieces' starts (0: the context)"},
+      {"carry", &S::carry, "Data", "",
+       "read up to W-1 earlier tokens before each piece (window, concat)"},
+      {"batch", &S::batch, "Data", "B", "pieces in a batch"},
+      {"validation", &S::validation, "Data", "FRACTION|none",
+       "hold out the last part of the tokens"},
+      {"validation-file", &S::validation_file, "Data", "FILE", "hold out this text instead"},
+
+      {"steps", &S::steps, "Training", "N", "optimizer updates (0: no limit)", kFree},
+      {"epochs", &S::epochs, "Training", "X", "passes over the text at most (0: no limit)", kFree},
+      {"minutes", &S::minutes, "Training", "X",
+       "time at most; a probe turns it into steps (0: no limit)", kFree},
+      {"optimizer", &S::optimizer, "Training", "adamw|sgd|adagrad|adagrad-row",
+       "how gradients become steps"},
+      {"momentum", &S::momentum, "Training", "X", "sgd: share of the last step kept"},
+      {"row-updates", &S::row_updates, "Training", "dense|lazy",
+       "step every row every time as PyTorch does, or only the rows read"},
+      {"lr", &S::lr, "Training", "X", "learning rate"},
+      {"weight-decay", &S::weight_decay, "Training", "X", "decay of every parameter"},
+      {"schedule", &S::schedule, "Training", "constant|cosine", "learning rate over the steps"},
+      {"schedule-steps", &S::schedule_steps, "Training", "N",
+       "steps the schedule is made for (0: those of the first run)", kFree},
+      {"warmup", &S::warmup, "Training", "N|P%", "steps of rising rate, or a share of the steps"},
+      {"clip", &S::clip, "Training", "X", "largest norm of the gradient (0: no limit)"},
+      {"seed", &S::seed, "Training", "N", "start of every random stream"},
+
+      {"eval-every", &S::eval_every, "Reporting and saving", "N",
+       "steps between held-out losses (0: only at the end)", kFree},
+      {"patience", &S::patience, "Reporting and saving", "N",
+       "stop after N held-out losses without gain and keep the best (0: keep the last)", kFree},
+      {"log-every", &S::log_every, "Reporting and saving", "N", "steps between history lines",
+       kFree},
+      {"save-every", &S::save_every, "Reporting and saving", "N",
+       "steps between resume states (0: only at the end)", kFree},
+      {"save-seconds", &S::save_seconds, "Reporting and saving", "X",
+       "seconds between resume states (0: off)", kFree},
+  };
+}
+
+template <typename Number>
+Number parse_number(const std::string& name, const std::string& text, const char* expected) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  bool good = error == std::errc() && stop == end;
+  if constexpr (std::is_floating_point_v<Number>) good = good && std::isfinite(value);
+  if (!good) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--{}: got '{}', expected {}", name, text, expected));
+  }
+  return value;
+}
+
+bool parse_flag(const std::string& name, const std::string& text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw Error(ErrorKind::argument,
+              fmt::format("--{}: got '{}', expected true or false", name, text));
+}
+
+const SettingField& field_by_name(const std::string& name) {
+  for (const SettingField& field : setting_fields()) {
+    if (field.name == name) return field;
+  }
+  throw Error(ErrorKind::argument, fmt::format("--{}: no such setting; see train --help", name));
+}
+
+// A list such as unicode|space names the only values there are; one with capitals describes a form.
+void check_choice(const SettingField& field, const std::string& text) {
+  const std::string& form = field.value;
+  if (form.find('|') == std::string::npos) return;
+  if (std::any_of(form.begin(), form.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) return;
+  if (("|" + form + "|").find("|" + text + "|") != std::string::npos && !text.empty()) return;
+  throw Error(ErrorKind::argument,
+              fmt::format("--{}: got '{}', expected one of {}", field.name, text, form));
+}
+
+std::string quoted(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("-_./:%+,=").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+}  // namespace
+
+const std::vector<SettingField>& setting_fields() {
+  static const std::vector<SettingField> fields = make_fields();
+  return fields;
+}
+
+std::string setting_text(const Settings& settings, const SettingField& field) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        const auto& value = settings.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          return value ? "true" : "false";
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          return value;
+        } else {
+          return fmt::format("{}", value);
+        }
+      },
+      field.member);
+}
+
+void set_setting(Settings& settings, const std::string& name, const std::string& text) {
+  const SettingField& field = field_by_name(name);
+  check_choice(field, text);
+  std::visit(
+      [&](auto member) {
+        auto& value = settings.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          value = parse_flag(name, text);
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          value = text;
+        } else if constexpr (std::is_same_v<Value, double>) {
+          value = parse_number<double>(name, text, "a number");
+        } else {
+          value = parse_number<std::int64_t>(name, text, "a whole number");
+        }
+      },
+      field.member);
+}
+
+std::string setting_arguments(const Settings& settings) {
+  const Settings initial;
+  std::string result;
+  for (const SettingField& field : setting_fields()) {
+    if (field.name == "preset") continue;
+    const std::string text = setting_text(settings, field);
+    if (text == setting_text(initial, field)) continue;
+    if (!result.empty()) result += ' ';
+    if (!field.value.empty()) {
+      result += fmt::format("--{} {}", field.name, quoted(text));
+    } else {
+      result += fmt::format("--{}{}", text == "true" ? "" : "no-", field.name);
+    }
+  }
+  return result;
+}
+
+nlohmann::ordered_json settings_to_json(const Settings& settings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const SettingField& field : setting_fields()) {
+    std::visit([&](auto member) { json[field.name] = settings.*member; }, field.member);
+  }
+  return json;
+}
+
+Given given_from_json(const nlohmann::ordered_json& json, const std::string& where) {
+  if (!json.is_object()) {
+    throw Error(ErrorKind::file,
+                fmt::format("{}: expected a JSON object of flag names and values", where));
+  }
+  Given given;
+  for (const auto& [name, value] : json.items()) {
+    const bool known =
+        std::any_of(setting_fields().begin(), setting_fields().end(),
+                    [&, &key = name](const auto& field) { return field.name == key; });
+    if (!known) {
+      throw Error(ErrorKind::file,
+                  fmt::format("{}: unknown setting '{}'; the names are those of train --help "
+                              "without dashes",
+                              where, name));
+    }
+    if (value.is_structured() || value.is_null()) {
+      throw Error(ErrorKind::file,
+                  fmt::format("{}: '{}' has to be a text, a number, true or false", where, name));
+    }
+    given.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return given;
+}
+
+}  // namespace lexirow::train

@@ -1,0 +1,70 @@
+#include "train/sizes.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "context/mixer.h"
+#include "train/presets.h"
+
+namespace lexirow::train {
+
+namespace {
+
+constexpr std::int64_t kFloat = 4;
+
+// Values that the optimizer keeps for each value of a parameter.
+std::int64_t states_per_value(const Settings& settings) {
+  if (settings.optimizer == "adamw") return 2;
+  if (settings.optimizer == "sgd") return settings.momentum > 0 ? 1 : 0;
+  return 1;
+}
+
+}  // namespace
+
+Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
+  const std::int64_t v = config.vocab_size;
+  const std::int64_t d = config.dim;
+  const std::int64_t h = config.hidden;
+  const std::int64_t f = context::feature_width(config.mixer, d);
+  const std::int64_t n = base::checked_product({settings.batch, settings.context}, "batch");
+  const std::int64_t table =
+      base::checked_product({v, d, kFloat}, "token_embedding.weight") / kFloat;
+  std::int64_t dense = config.bias ? v : 0;
+  if (!config.tied) dense += table;
+  if (h > 0) dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
+
+  Sizes sizes;
+  sizes.parameters = table + dense;
+  sizes.weight_bytes = base::checked_product({sizes.parameters, kFloat}, "weights");
+  const std::int64_t touched = config.tied ? table : std::min(v, n) * d;
+  sizes.gradient_bytes = base::checked_product({dense + touched, kFloat}, "gradients");
+  // adagrad-row keeps one value for each row of the table.
+  const std::int64_t row_values =
+      settings.optimizer == "adagrad-row" && !config.tied ? table - v : 0;
+  sizes.moment_bytes = base::checked_product(
+      {states_per_value(settings), sizes.parameters - row_values, kFloat}, "optimizer state");
+  // Rows, context, two hidden layers and the head's input, each with its gradient; the logits are
+  // held for a few chunks of tokens only.
+  const std::int64_t width = d + f + 2 * h + d;
+  sizes.activation_bytes = base::checked_product({2, n, width, kFloat}, "activations");
+  sizes.training_bytes =
+      sizes.weight_bytes + sizes.gradient_bytes + sizes.moment_bytes + sizes.activation_bytes;
+  return sizes;
+}
+
+Settings stored_settings(const store::ModelFolder& folder) {
+  Settings settings;
+  if (!folder.settings.contains("train")) return settings;
+  for (const auto& [name, text] :
+       given_from_json(folder.settings.at("train"), folder.path + "/" + store::kConfigFile)) {
+    set_setting(settings, name, text);
+  }
+  return settings;
+}
+
+std::vector<std::string> stored_corpus(const store::ModelFolder& folder) {
+  if (!folder.settings.contains("corpus")) return {};
+  return folder.settings.at("corpus").get<std::vector<std::string>>();
+}
+
+}  // namespace lexirow::train

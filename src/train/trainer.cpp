@@ -1,0 +1,140 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lexirow/error.h"
+#include "train/derive.h"
+#include "train/model_slots.h"
+
+namespace lexirow::train {
+
+namespace {
+
+// A loss this many times that of guessing evenly, and of the first step, does not come back.
+constexpr double kDiverged = 20;
+
+}  // namespace
+
+Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelFolder& folder,
+                 const text::TokenStream& stream, const text::WindowPlan& plan)
+    : pool_(pool),
+      settings_(settings),
+      folder_(folder),
+      stream_(stream),
+      plan_(plan),
+      gradients_(folder.config) {
+  optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
+  if (settings_.patience > 0) best_ = folder_.parameters;
+}
+
+void Trainer::draw() {
+  const model::Init init = settings_.init == "torch" ? model::Init::torch : model::Init::automatic;
+  model::initialize<float>(folder_.config, static_cast<std::uint64_t>(settings_.seed), init,
+                           folder_.parameters);
+  folder_.ledger = rows::Ledger(folder_.config.vocab_size);
+  optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
+  if (settings_.patience > 0) best_ = folder_.parameters;
+  const std::uint64_t fingerprint = state_.fingerprint;
+  state_ = RunState();
+  state_.fingerprint = fingerprint;
+}
+
+optim::Slots<float> Trainer::slots() {
+  return model_slots<float>(folder_.config, folder_.parameters, gradients_);
+}
+
+std::int64_t Trainer::batches_per_epoch() const {
+  return (plan_.size() + settings_.batch - 1) / settings_.batch;
+}
+
+void Trainer::next_batch() {
+  if (state_.window >= plan_.size()) {
+    ++state_.epoch;
+    state_.window = 0;
+  }
+  const text::EpochOrder order(static_cast<std::uint64_t>(settings_.seed), state_.epoch,
+                               plan_.size());
+  const std::int64_t count = std::min(settings_.batch, plan_.size() - state_.window);
+  indices_.resize(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    indices_[static_cast<std::size_t>(i)] = order.at(state_.window + i);
+  }
+  text::fill_batch(stream_, plan_, indices_, batch_);
+  text::check_ids({batch_.ids.data(), {static_cast<std::int64_t>(batch_.ids.size())}},
+                  folder_.config.vocab_size, folder_.tokenizer.get());
+  state_.window += count;
+}
+
+void Trainer::check_loss(const loss::LossSum& loss) const {
+  const double mean = loss.mean();
+  const double even =
+      std::log(static_cast<double>(std::max<std::int64_t>(2, folder_.config.vocab_size)));
+  if (std::isfinite(mean) &&
+      (state_.step == 0 || mean <= kDiverged * std::max(even, state_.first_loss))) {
+    return;
+  }
+  throw Error(
+      ErrorKind::numeric,
+      std::isfinite(mean)
+          ? fmt::format("the loss grew to {:.4g} nats where even guessing gives {:.2f}", mean, even)
+          : fmt::format("the loss is {}", std::isnan(mean) ? "not a number" : "infinite"));
+}
+
+void Trainer::step() {
+  next_batch();
+  const model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+  gradients_.clear();
+  const loss::LossSum loss = model::evaluate_with_gradients<float>(
+      pool_, folder_.config, folder_.parameters, view, workspace_, gradients_);
+  if (loss.counted == 0) return;
+  check_loss(loss);
+  if (state_.step == 0) state_.first_loss = loss.mean();
+  update(loss);
+}
+
+void Trainer::update(const loss::LossSum& loss) {
+  const optim::Slots<float> slots = this->slots();
+  double scale = 1;
+  if (settings_.clip > 0) {
+    const double norm = optim::gradient_norm<float>(pool_, slots);
+    if (!std::isfinite(norm)) {
+      throw Error(ErrorKind::numeric, "the norm of the gradient is not finite");
+    }
+    if (norm > settings_.clip) scale = settings_.clip / norm;
+  }
+  ++state_.step;
+  learning_rate_ = optim::learning_rate(schedule(settings_, state_.schedule_steps), state_.step);
+  optimizer_->step(pool_, slots, learning_rate_, static_cast<float>(scale));
+  folder_.ledger.record({batch_.ids.data(), {static_cast<std::int64_t>(batch_.ids.size())}},
+                        {batch_.mask.data(), {static_cast<std::int64_t>(batch_.mask.size())}},
+                        state_.step);
+  state_.tokens += loss.counted;
+  state_.loss_sum += loss.sum;
+  state_.loss_count += loss.counted;
+}
+
+std::vector<Trainer::Tensor> Trainer::tensors() {
+  std::vector<Tensor> result;
+  for (const auto& tensor : folder_.parameters.tensors()) {
+    result.push_back({tensor.name, tensor.values});
+  }
+  for (const auto& tensor : optimizer_->state()) result.push_back({tensor.name, tensor.values});
+  if (settings_.patience > 0) {
+    for (const auto& tensor : best_.tensors()) {
+      result.push_back({"best." + tensor.name, tensor.values});
+    }
+  }
+  return result;
+}
+
+void Trainer::keep_best() {
+  best_ = folder_.parameters;
+}
+void Trainer::use_best() {
+  folder_.parameters = best_;
+}
+
+}  // namespace lexirow::train

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/array.h"
+#include "base/thread_pool.h"
+#include "model/network.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "store/model_folder.h"
+#include "text/token_stream.h"
+#include "text/windows.h"
+#include "train/run_state.h"
+#include "train/settings.h"
+
+namespace lexirow::train {
+
+/// Steps one model over the windows of a corpus: parameters, gradients, optimizer, and the place in
+/// the data. What it computes is a function of settings, corpus and seed alone.
+class Trainer {
+ public:
+  /// Borrows everything. The parameters of `folder` are as opened, or drawn by `draw`.
+  Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelFolder& folder,
+          const text::TokenStream& stream, const text::WindowPlan& plan);
+
+  /// Draws fresh parameters, an empty ledger and a new optimizer; the state goes back to step 0.
+  void draw();
+
+  /// The next batch: loss, gradient, and, where a label counts, one optimizer update.
+  /// Throws Error(numeric) before anything is changed when the loss is not finite or has diverged.
+  void step();
+
+  /// Labels of the last batch that counted.
+  std::int64_t last_counted() const { return batch_.counted; }
+  /// First input tokens of the last batch's rows in the stream.
+  const std::vector<std::int64_t>& last_begins() const { return batch_.begins; }
+  double learning_rate() const { return learning_rate_; }
+
+  std::int64_t batches_per_epoch() const;
+  RunState& state() { return state_; }
+  model::Workspace<float>& workspace() { return workspace_; }
+
+  /// Every float tensor that the next step depends on: parameters, moments, and with patience the
+  /// best parameters so far.
+  struct Tensor {
+    std::string name;
+    base::View1<float> values;
+  };
+  std::vector<Tensor> tensors();
+  void set_optimizer_steps(std::int64_t steps) { optimizer_->set_steps(steps); }
+
+  /// Keeps a copy of the parameters as the best so far.
+  void keep_best();
+  /// Puts the best parameters where the last ones are.
+  void use_best();
+
+ private:
+  void next_batch();
+  void update(const loss::LossSum& loss);
+  void check_loss(const loss::LossSum& loss) const;
+  optim::Slots<float> slots();
+
+  base::ThreadPool& pool_;
+  const Settings& settings_;
+  store::ModelFolder& folder_;
+  const text::TokenStream& stream_;
+  const text::WindowPlan& plan_;
+  RunState state_;
+  model::Gradients<float> gradients_;
+  model::Parameters<float> best_;
+  std::unique_ptr<optim::Optimizer<float>> optimizer_;
+  model::Workspace<float> workspace_;
+  text::Batch batch_;
+  std::vector<std::int64_t> indices_;
+  double learning_rate_ = 0;
+};
+
+}  // namespace lexirow::train

@@ -1,0 +1,161 @@
+#include "train/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lexirow/error.h"
+#include "train/presets.h"
+
+namespace lexirow::train {
+namespace {
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Settings, EveryFieldGoesThroughTextAndBack) {
+  for (const SettingField& field : setting_fields()) {
+    Settings settings;
+    const std::string text = setting_text(settings, field);
+    if (!text.empty()) set_setting(settings, field.name, text);
+    EXPECT_EQ(setting_text(settings, field), text) << field.name;
+  }
+}
+
+TEST(Settings, JsonHoldsThemAll) {
+  Settings settings;
+  settings.lr = 0.1 + 0.2;
+  settings.mixer = "concat:7";
+  settings.tied = true;
+  Settings read;
+  for (const auto& [name, text] : given_from_json(settings_to_json(settings), "test")) {
+    set_setting(read, name, text);
+  }
+  EXPECT_EQ(settings_to_json(read), settings_to_json(settings));
+}
+
+TEST(Settings, ErrorsNameFlagValueAndChoices) {
+  Settings settings;
+  EXPECT_EQ(error_of([&] { set_setting(settings, "lr", "fast"); }),
+            "--lr: got 'fast', expected a number");
+  EXPECT_EQ(error_of([&] { set_setting(settings, "optimizer", "adam"); }),
+            "--optimizer: got 'adam', expected one of adamw|sgd|adagrad|adagrad-row");
+  EXPECT_EQ(error_of([&] { set_setting(settings, "steps", "2.5"); }),
+            "--steps: got '2.5', expected a whole number");
+  EXPECT_NE(error_of([&] { set_setting(settings, "radius", "1"); }).find("no such setting"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              given_from_json({{"lerning", 1}}, "x.json");
+            }).find("'lerning'"),
+            std::string::npos);
+}
+
+TEST(Settings, CommandRepeatsThem) {
+  std::string choice;
+  const Settings settings = resolve_settings(
+      {{"preset", "character"}, {"steps", "7"}, {"validation-file", "a b.txt"}, {"tied", "true"}},
+      {}, choice);
+  const std::string arguments = setting_arguments(settings);
+  EXPECT_NE(arguments.find("--mixer concat:16"), std::string::npos) << arguments;
+  EXPECT_NE(arguments.find("--validation-file 'a b.txt'"), std::string::npos) << arguments;
+  EXPECT_NE(arguments.find("--no-bias"), std::string::npos) << arguments;
+  EXPECT_EQ(arguments.find("--minutes"), std::string::npos) << arguments;
+}
+
+TEST(Presets, PlainIsTheTextbookSetting) {
+  std::string choice;
+  const Settings plain = resolve_settings({{"preset", "plain"}}, {}, choice);
+  EXPECT_EQ(plain.tokenizer, "char");
+  EXPECT_EQ(plain.mixer, "mean");
+  EXPECT_EQ(plain.dim, 64);
+  EXPECT_EQ(plain.hidden, 64);
+  EXPECT_EQ(plain.context, 64);
+  EXPECT_EQ(plain.batch, 32);
+  EXPECT_EQ(plain.steps, 2000);
+  EXPECT_EQ(plain.lr, 3e-3);
+  EXPECT_EQ(plain.weight_decay, 0.01);
+  EXPECT_EQ(plain.schedule, "constant");
+  EXPECT_EQ(plain.validation, "none");
+  EXPECT_EQ(plain.row_updates, "dense");
+  EXPECT_EQ(plain.init, "torch");
+  EXPECT_EQ(plain.clip, 0);
+  EXPECT_FALSE(plain.carry);
+  EXPECT_EQ(resolve_settings({{"preset", "plain"}, {"optimizer", "sgd"}}, {}, choice).weight_decay,
+            0);
+  EXPECT_EQ(resolve_settings({{"preset", "plain"}, {"mixer", "none"}}, {}, choice).hidden, 0);
+}
+
+TEST(Presets, AutoFollowsTheTextAndSaysWhy) {
+  TextFacts facts;
+  facts.mostly_words = true;
+  facts.reason = "because of words";
+  facts.bytes = 30'000'000;
+  std::string choice;
+  Settings settings = resolve_settings({}, facts, choice);
+  EXPECT_EQ(settings.tokenizer, "word");
+  EXPECT_EQ(settings.min_count, 5);
+  EXPECT_EQ(settings.validation, "0.05");
+  EXPECT_EQ(settings.row_updates, "lazy");
+  EXPECT_EQ(choice, "preset word: because of words");
+  facts.mostly_words = false;
+  facts.bytes = 1000;
+  settings = resolve_settings({}, facts, choice);
+  EXPECT_EQ(settings.tokenizer, "char");
+  EXPECT_EQ(settings.mixer, "concat:16");
+  EXPECT_EQ(settings.validation, "0.1");
+  settings = resolve_settings({{"tokenizer", "word"}}, facts, choice);
+  EXPECT_EQ(settings.preset, "word");
+  EXPECT_EQ(settings.mixer, "concat:4");
+}
+
+TEST(Presets, GivenFlagsOverride) {
+  std::string choice;
+  const Settings settings = resolve_settings(
+      {{"preset", "word"}, {"dim", "16"}, {"tied", "true"}, {"minutes", "3"}}, {}, choice);
+  EXPECT_EQ(settings.dim, 16);
+  EXPECT_EQ(settings.row_updates, "dense");
+  EXPECT_FALSE(settings.bias);
+  EXPECT_EQ(settings.minutes, 3);
+  EXPECT_EQ(resolve_settings({{"preset", "word"}, {"steps", "5"}}, {}, choice).minutes, 0);
+}
+
+TEST(Presets, RefusesWhatCannotBe) {
+  std::string choice;
+  const std::vector<std::pair<Given, std::string>> cases = {
+      {{{"mixer", "full-mean"}}, "--allow-leak"},
+      {{{"mixer", "concat:4"}, {"hidden", "0"}}, "--hidden H"},
+      {{{"tied", "true"}, {"row-updates", "lazy"}}, "--row-updates lazy"},
+      {{{"dim", "0"}}, "--dim: got 0"},
+      {{{"lr", "-1"}}, "--lr: got -1"},
+      {{{"batch", "-3"}}, "--batch: got -3"},
+      {{{"stride", "100"}, {"context", "10"}}, "--stride: got 100"},
+      {{{"validation", "1.5"}}, "--validation: got 1.5"},
+      {{{"warmup", "lots"}}, "--warmup: got 'lots'"},
+      {{{"preset", "plain"}, {"patience", "3"}}, "--patience"},
+      {{{"preset", "plain"}, {"momentum", "0.9"}}, "only sgd"},
+      {{{"mixer", "window:0"}}, "window"},
+      {{{"preset", "plain"}, {"steps", "0"}}, "never end"},
+  };
+  for (const auto& [given, expected] : cases) {
+    const std::string text =
+        error_of([&, &wished = given] { resolve_settings(wished, {}, choice); });
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in: " << text;
+  }
+}
+
+TEST(Presets, WarmupIsStepsOrAShare) {
+  Settings settings;
+  settings.warmup = "5%";
+  EXPECT_EQ(warmup_steps(settings, 2000), 100);
+  settings.warmup = "30";
+  EXPECT_EQ(warmup_steps(settings, 2000), 30);
+}
+
+}  // namespace
+}  // namespace lexirow::train

@@ -1,0 +1,239 @@
+#include "train/train.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "files/safetensors.h"
+#include "lexirow/error.h"
+#include "store/model_folder.h"
+#include "train/evaluate.h"
+#include "train/sizes.h"
+#include "train_support.h"
+
+namespace lexirow::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TempFolder;
+
+TrainRequest small_request(const TempFolder& folder, const std::string& out, Given given) {
+  TrainRequest request;
+  request.corpus = {folder.path("text.txt")};
+  request.out = folder.path(out);
+  request.given = {{"preset", "plain"},  {"dim", "8"},         {"context", "8"},
+                   {"batch", "4"},       {"steps", "40"},      {"log-every", "7"},
+                   {"eval-every", "15"}, {"validation", "0.1"}};
+  request.given.insert(request.given.end(), given.begin(), given.end());
+  return request;
+}
+
+std::string error_of(const TrainRequest& request) {
+  try {
+    QuietRun()(request);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Train, LossFallsAndTheFolderIsWhole) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  QuietRun run;
+  const TrainResult result =
+      run(small_request(folder, "m", {{"mixer", "concat:4"}, {"steps", "300"}, {"lr", "0.01"}}));
+  EXPECT_EQ(result.steps, 300);
+  EXPECT_LT(result.train_loss, 0.7 * run.progress.front().train_loss);
+  ASSERT_TRUE(result.validation_loss.has_value());
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json",
+                           "ledger.safetensors", "training/state.safetensors", "history.jsonl"}) {
+    EXPECT_TRUE(fs::exists(folder.path("m/") + name)) << name;
+  }
+  base::ThreadPool pool(1);
+  const store::ModelFolder model = store::open_model(folder.path("m"));
+  const EvalReport report = evaluate_file(pool, model, folder.path("text.txt"));
+  EXPECT_LT(report.loss, 1.5);
+  EXPECT_TRUE(report.bits_per_byte.has_value());
+}
+
+TEST(Train, SameBytesForAnyNumberOfThreads) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const std::vector<Given> kinds = {
+      {{"mixer", "concat:4"}, {"carry", "true"}, {"row-updates", "lazy"}, {"clip", "1"}},
+      {{"mixer", "mean"}, {"tied", "true"}, {"schedule", "cosine"}, {"warmup", "5%"}},
+      {{"mixer", "window:3"}, {"tokenizer", "word"}, {"optimizer", "adagrad"}, {"pad", "true"}},
+      {{"mixer", "none"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"documents", "line"}},
+  };
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    std::string first;
+    for (const int threads : {1, 2, 4}) {
+      TrainRequest request =
+          small_request(folder, "m" + std::to_string(kind) + std::to_string(threads), kinds[kind]);
+      request.threads = threads;
+      QuietRun()(request);
+      const std::string parts = identical_parts(request.out);
+      if (threads == 1) first = parts;
+      EXPECT_EQ(parts == first, true) << "kind " << kind << ", threads " << threads;
+    }
+  }
+}
+
+TEST(Train, StoppedAndResumedAtAnyStepEqualsUninterrupted) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const Given kind = {{"mixer", "concat:3"}, {"carry", "true"},  {"schedule", "cosine"},
+                      {"clip", "1"},         {"patience", "50"}, {"log-every", "1"}};
+  QuietRun()(small_request(folder, "whole", kind));
+  for (const std::int64_t stop : {1, 2, 14, 15, 16, 30, 39}) {
+    TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);
+    QuietRun first;
+    first.stop_at_step = stop;
+    const TrainResult stopped = first(request);
+    ASSERT_TRUE(stopped.interrupted) << stop;
+    ASSERT_EQ(stopped.steps, stop);
+    request.resume = true;
+    request.given.clear();
+    request.threads = 2;
+    const TrainResult resumed = QuietRun()(request);
+    EXPECT_EQ(resumed.steps, 40);
+    EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true) << stop;
+  }
+}
+
+TEST(Train, LongerRunByResumeStaysAtTheFinalRate) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  TrainRequest request = small_request(folder, "m", {{"schedule", "cosine"}, {"lr", "0.01"}});
+  QuietRun()(request);
+  request.resume = true;
+  request.given = {{"steps", "50"}};
+  QuietRun run;
+  EXPECT_EQ(run(request).steps, 50);
+  EXPECT_NEAR(run.progress.back().learning_rate, 0.001, 1e-12);
+}
+
+TEST(Train, ResumeRefusesAnotherSettingAndAnotherText) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  TrainRequest request = small_request(folder, "m", {});
+  QuietRun()(request);
+  request.resume = true;
+  request.given = {{"dim", "16"}};
+  EXPECT_NE(error_of(request).find("--dim is 8"), std::string::npos) << error_of(request);
+  request.given = {{"steps", "60"}};
+  folder.write("text.txt", small_text(60) + "another end.");
+  EXPECT_NE(error_of(request).find("not the one"), std::string::npos) << error_of(request);
+}
+
+TEST(Train, LedgerCountsWhatWasRead) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(40));
+  QuietRun()(small_request(folder, "m", {{"validation", "none"}, {"epochs", "2"}, {"steps", "0"}}));
+  const store::ModelFolder model = store::open_model(folder.path("m"));
+  // Each pass reads every token but the last as an input.
+  const std::string text = small_text(40);
+  for (Id id = 0; id < model.config.vocab_size; ++id) {
+    const std::string token = model.tokenizer->token_bytes(id);
+    const auto count = std::count(text.begin(), text.end() - 1, token[0]);
+    EXPECT_EQ(model.ledger.occurrences[static_cast<std::size_t>(id)], 2 * count) << token;
+  }
+}
+
+TEST(Train, LazyUpdatesLeaveAbsentRowsAndThePadRowAlone) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  for (const char* optimizer : {"adamw", "sgd", "adagrad", "adagrad-row"}) {
+    const std::string out = std::string("m-") + optimizer;
+    QuietRun()(small_request(folder, out,
+                             {{"pad", "true"}, {"optimizer", optimizer}, {"weight-decay", "0.1"}}));
+    const store::ModelFolder model = store::open_model(folder.path(out));
+    ASSERT_GE(model.config.pad_id, 0);
+    for (const float value : model.parameters.token_embedding()[model.config.pad_id]) {
+      EXPECT_EQ(value, 0.0F) << optimizer;
+    }
+  }
+}
+
+TEST(Train, PatienceKeepsTheBestWeights) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(12));
+  QuietRun run;
+  const TrainResult result = run(small_request(folder, "m",
+                                               {{"mixer", "concat:6"},
+                                                {"hidden", "64"},
+                                                {"lr", "0.03"},
+                                                {"steps", "2000"},
+                                                {"patience", "3"},
+                                                {"validation", "0.3"}}));
+  EXPECT_LT(result.steps, 2000);
+  double best = 1e9;
+  for (const Progress& progress : run.progress) {
+    if (progress.validation_loss) best = std::min(best, *progress.validation_loss);
+  }
+  EXPECT_EQ(*result.validation_loss, best);
+}
+
+TEST(Train, ADivergingRateStopsInOrder) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  TrainRequest request =
+      small_request(folder, "m", {{"lr", "1e6"}, {"optimizer", "sgd"}, {"save-every", "1"}});
+  const std::string text = error_of(request);
+  EXPECT_NE(text.find("training stopped at step"), std::string::npos) << text;
+  EXPECT_NE(text.find("Learning rate 1e+06"), std::string::npos) << text;
+  EXPECT_NE(text.find("text.txt:"), std::string::npos) << text;
+  EXPECT_NE(text.find("--lr"), std::string::npos) << text;
+}
+
+TEST(Train, SaysWhatIsWrongWithTheText) {
+  const TempFolder folder;
+  folder.write("text.txt", "eighteen letters..");
+  EXPECT_NE(error_of(small_request(folder, "a", {{"context", "513"}, {"validation", "none"}}))
+                .find("largest usable context is 17"),
+            std::string::npos)
+      << error_of(small_request(folder, "a", {{"context", "513"}, {"validation", "none"}}));
+  folder.write("text.txt", "");
+  EXPECT_NE(error_of(small_request(folder, "b", {})), "no error");
+  TrainRequest missing = small_request(folder, "c", {});
+  missing.corpus = {folder.path("no such.txt")};
+  EXPECT_NE(error_of(missing).find("no such.txt"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder.path("c"))) << "a failed start leaves no folder behind";
+}
+
+TEST(Train, NeverReplacesWhatItDoesNotKnow) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  fs::create_directories(folder.path("other"));
+  folder.write("other/precious.txt", "do not lose");
+  TrainRequest request = small_request(folder, "other", {});
+  request.force = true;
+  EXPECT_NE(error_of(request).find("holds no Lexirow model"), std::string::npos);
+  EXPECT_EQ(testing::file_bytes(folder.path("other/precious.txt")), "do not lose");
+
+  request = small_request(folder, "m", {});
+  QuietRun()(request);
+  EXPECT_NE(error_of(request).find("--force"), std::string::npos);
+  request.force = true;
+  const std::string before = testing::file_bytes(folder.path("m/model.safetensors"));
+  TrainRequest failing = request;
+  failing.corpus = {folder.path("missing")};
+  EXPECT_NE(error_of(failing), "no error");
+  EXPECT_EQ(testing::file_bytes(folder.path("m/model.safetensors")) == before, true)
+      << "a failed replacement leaves the old model";
+  EXPECT_EQ(QuietRun()(request).steps, 40);
+}
+
+TEST(Train, MinutesBecomeSteps) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  QuietRun run;
+  const TrainResult result = run(small_request(folder, "m", {{"minutes", "0.05"}, {"steps", "0"}}));
+  EXPECT_GT(result.steps, 10);
+  EXPECT_LT(result.seconds, 6);
+  EXPECT_NE(run.all_notices().find("ms a step"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lexirow::train
