@@ -101,7 +101,8 @@ TEST(Presets, AutoFollowsTheTextAndSaysWhy) {
   EXPECT_EQ(settings.tokenizer, "word");
   EXPECT_EQ(settings.min_count, 5);
   EXPECT_EQ(settings.validation, "0.05");
-  EXPECT_EQ(settings.row_updates, "lazy");
+  EXPECT_TRUE(settings.tied);
+  EXPECT_EQ(settings.row_updates, "dense");
   EXPECT_EQ(choice, "preset word: because of words");
   facts.mostly_words = false;
   facts.bytes = 1000;
