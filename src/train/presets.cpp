@@ -20,16 +20,17 @@ constexpr std::int64_t kLargeText = 20'000'000;
 const Given kCommon = {
     {"carry", "true"}, {"optimizer", "adamw"},  {"schedule", "cosine"}, {"warmup", "5%"},
     {"clip", "1"},     {"row-updates", "lazy"}, {"save-seconds", "60"}, {"minutes", "10"},
-    {"steps", "0"},    {"init", "auto"},
+    {"steps", "0"},    {"init", "auto"},        {"patience", "5"},
 };
 const Given kCharacter = {
-    {"tokenizer", "char"}, {"mixer", "concat:16"}, {"dim", "32"},   {"hidden", "512"},
-    {"context", "64"},     {"batch", "32"},        {"lr", "0.004"}, {"epochs", "25"},
+    {"tokenizer", "char"}, {"mixer", "concat:16"},  {"dim", "32"},
+    {"hidden", "512"},     {"context", "64"},       {"batch", "32"},
+    {"lr", "0.004"},       {"weight-decay", "0.3"}, {"epochs", "8"},
 };
 const Given kWord = {
-    {"tokenizer", "word"}, {"max-vocab", "30000"}, {"mixer", "concat:4"}, {"dim", "64"},
-    {"hidden", "128"},     {"context", "16"},      {"batch", "32"},       {"lr", "0.002"},
-    {"tied", "true"},      {"epochs", "12"},
+    {"tokenizer", "word"}, {"max-vocab", "30000"},  {"mixer", "concat:4"}, {"dim", "64"},
+    {"hidden", "128"},     {"context", "16"},       {"batch", "32"},       {"lr", "0.002"},
+    {"tied", "true"},      {"weight-decay", "0.5"}, {"epochs", "16"},
 };
 
 std::string given_value(const Given& given, const std::string& name, const std::string& otherwise) {
@@ -80,6 +81,8 @@ void apply_consequences(Settings& settings, const Given& given) {
   if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
   if (settings.optimizer != "adamw" && free("weight-decay")) settings.weight_decay = 0;
   if (!settings.validation_file.empty() && free("validation")) settings.validation = "none";
+  const bool holds_out = validation_fraction(settings) > 0 || !settings.validation_file.empty();
+  if ((!holds_out || settings.eval_every == 0) && free("patience")) settings.patience = 0;
   if (settings.stride == 0) settings.stride = settings.context;
   // Of steps, epochs and minutes, those given stand alone; a preset's limit by epochs stays beside
   // --minutes, since more time does not make more text.

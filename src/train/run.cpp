@@ -116,11 +116,7 @@ void Run::hold_out(std::int64_t begin) {
   const bool asked = validation_fraction(settings_) > 0 || !settings_.validation_file.empty();
   validation_plan_.reset();
   if (!asked) return;
-  if (settings_.patience > 0) {
-    throw Error(ErrorKind::file,
-                "--patience: the held-out part has fewer than 2 tokens; hold out "
-                "more, or leave --patience out");
-  }
+  settings_.patience = 0;  // there is nothing to be patient about
   events_.notice("nothing is held out: the part would have fewer than 2 tokens");
 }
 

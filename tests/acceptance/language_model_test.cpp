@@ -214,5 +214,31 @@ TEST(LanguageModel, MeanBeatsTheBigramFloorWhichNoneCannotPass) {
   EXPECT_GE(none_words.loss, none_words.entropy - 1e-6);
 }
 
+// Held-out losses of the same models trained in PyTorch on the same text (several seeds of
+// PyTorch's stay within 0.02 of each).
+TEST(LanguageModel, PlainModelsReachPyTorchsLosses) {
+  const std::string text = std::string(LEXIROW_SHARED_DIR) + "/corpora/tinyshakespeare.txt";
+  if (!std::filesystem::exists(text)) GTEST_SKIP() << "needs " << text;
+  const TempFolder temp;
+  struct Case {
+    const char* mixer;
+    const char* context;
+    const char* batch;
+    double loss;
+  };
+  for (const Case& each : {Case{"none", "64", "32", 2.488}, Case{"mean", "64", "32", 3.061},
+                           Case{"mean", "8", "256", 2.633}}) {
+    const train::TrainResult result =
+        train_quietly({text}, temp.path(std::string(each.mixer) + each.context),
+                      {{"mixer", each.mixer},
+                       {"context", each.context},
+                       {"batch", each.batch},
+                       {"validation", "0.1"},
+                       {"eval-every", "0"}});
+    ASSERT_TRUE(result.validation_loss.has_value());
+    EXPECT_NEAR(*result.validation_loss, each.loss, 0.03) << each.mixer << " T " << each.context;
+  }
+}
+
 }  // namespace
 }  // namespace lexirow
