@@ -57,9 +57,9 @@ Id excluded_id(const ModelConfig& config) {
 
 /// Rows, then context. Returns the context [N, F].
 template <Real T>
-base::View2<const T> context_forward(base::ThreadPool& pool, const ModelConfig& config,
-                                     const Parameters<T>& parameters, const BatchView& batch,
-                                     const Sizes& sizes, Workspace<T>& workspace) {
+base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,
+                              const Parameters<T>& parameters, const BatchView& batch,
+                              const Sizes& sizes, Workspace<T>& workspace) {
   workspace.hidden.resize(sizes.batch * sizes.rows * sizes.dim);
   rows::lookup_forward(pool, parameters.token_embedding(), flat(batch.ids),
                        workspace.hidden.view(sizes.batch * sizes.rows, sizes.dim));
@@ -97,7 +97,7 @@ base::View2<const T> states_forward(base::ThreadPool& pool, const ModelConfig& c
                                     const Parameters<T>& parameters, const BatchView& batch,
                                     const Sizes& sizes, Workspace<T>& workspace,
                                     base::View2<const T>& context) {
-  context = context_forward(pool, config, parameters, batch, sizes, workspace);
+  context = mix_rows(pool, config, parameters, batch, sizes, workspace);
   if (sizes.hidden == 0) return context;
   const std::int64_t n = sizes.positions();
   workspace.before.resize(n * sizes.hidden);

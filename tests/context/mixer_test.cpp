@@ -3,14 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "context/centred.h"
+#include "context/concat.h"
+#include "context/full_mean.h"
+#include "context/mean.h"
+#include "context/none.h"
+#include "context/window.h"
 #include "lexirow/error.h"
 #include "support/gradient_check.h"
 
@@ -268,6 +276,46 @@ INSTANTIATE_TEST_SUITE_P(Mixers, EveryMixer,
                          ::testing::Values("none", "mean", "window:1", "window:2", "window:3",
                                            "window:65536", "concat:1", "concat:3", "concat:11",
                                            "full-mean", "centred"));
+
+/// One mixer's own pair of functions, with its window already given.
+struct Pair {
+  std::string mixer;
+  std::function<void(base::ThreadPool&, base::View3<const float>, base::View2<const std::uint8_t>,
+                     base::View3<float>)>
+      forward;
+  std::function<void(base::ThreadPool&, base::View2<const std::uint8_t>, base::View3<const float>,
+                     base::View3<float>)>
+      backward;
+};
+
+std::vector<Pair> all_pairs() {
+  const auto window = [](auto function) {
+    return [function](base::ThreadPool& pool, auto... views) { function(pool, 3, views...); };
+  };
+  return {{"none", none_forward<float>, none_backward<float>},
+          {"mean", mean_forward<float>, mean_backward<float>},
+          {"window:3", window(window_forward<float>), window(window_backward<float>)},
+          {"concat:3", window(concat_forward<float>), window(concat_backward<float>)},
+          {"full-mean", full_mean_forward<float>, full_mean_backward<float>},
+          {"centred", centred_forward<float>, centred_backward<float>}};
+}
+
+TEST(Mixer, RunsThePairOfItsName) {
+  base::ThreadPool pool(1);
+  for (const Pair& pair : all_pairs()) {
+    const Case c{pair.mixer, 2, 1, 6, 5, holes(17, 14)};
+    const std::array<std::int64_t, 3> in = {c.batch, c.rows(), c.dim};
+    const std::array<std::int64_t, 3> out = {c.batch, c.steps, c.width()};
+    const std::vector<float> hidden = values_of<float>(18, c.in_size());
+    std::vector<float> context(static_cast<std::size_t>(c.out_size()));
+    pair.forward(pool, {hidden.data(), in}, c.mask_view(), {context.data(), out});
+    EXPECT_TRUE(same_bits(context, forward(c, hidden))) << pair.mixer;
+    const std::vector<float> g = values_of<float>(19, c.out_size());
+    std::vector<float> d_hidden(static_cast<std::size_t>(c.in_size()));
+    pair.backward(pool, c.mask_view(), {g.data(), out}, {d_hidden.data(), in});
+    EXPECT_TRUE(same_bits(d_hidden, backward(c, g))) << pair.mixer;
+  }
+}
 
 TEST(Mixer, GivesTheSameBytesForAnyThreads) {
   for (const char* mixer : {"none", "mean", "window:5", "concat:4", "full-mean", "centred"}) {

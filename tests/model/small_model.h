@@ -105,14 +105,20 @@ Parameters<T> make_parameters(const ModelConfig& config, std::uint64_t seed) {
 
 template <Real T>
 std::vector<T> logits_of(const ModelConfig& config, const Parameters<T>& parameters,
-                         const OwnedBatch& batch, int threads = 1) {
-  base::ThreadPool pool(threads);
+                         const OwnedBatch& batch, base::ThreadPool& pool) {
   Workspace<T> workspace;
   std::vector<T> logits(static_cast<std::size_t>(batch.positions() * config.vocab_size),
                         std::numeric_limits<T>::quiet_NaN());
   all_logits<T>(pool, config, parameters, batch.view(), workspace,
                 {logits.data(), {batch.positions(), config.vocab_size}});
   return logits;
+}
+
+template <Real T>
+std::vector<T> logits_of(const ModelConfig& config, const Parameters<T>& parameters,
+                         const OwnedBatch& batch) {
+  base::ThreadPool pool(1);
+  return logits_of(config, parameters, batch, pool);
 }
 
 /// The gradient of a parameter by name, the touched rows spread over the table.

@@ -110,8 +110,9 @@ void replay(const Trajectory& run) {
 TEST(Trajectories, OfSgdInPyTorchAreReproduced) {
   std::ifstream file(LEXIROW_SHARED_DIR "/cases/torch-trajectories.json");
   if (!file) GTEST_SKIP() << "the shared trajectories are not here";
+  const nlohmann::json recorded = nlohmann::json::parse(file);
   int replayed = 0;
-  for (const nlohmann::json& record : nlohmann::json::parse(file)["cases"]) {
+  for (const nlohmann::json& record : recorded["cases"]) {
     if (record["optimizer"] != "sgd") continue;
     replay(read_trajectory(record));
     ++replayed;
