@@ -102,6 +102,8 @@ std::uint64_t SplitMix::next() {
   return mix_bits(state_);
 }
 
-double SplitMix::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double SplitMix::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 }  // namespace lexirow::base

@@ -1,11 +1,10 @@
 #include "base/thread_pool.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "lexirow/error.h"
 
@@ -86,9 +85,8 @@ void ThreadPool::parallel_for(std::int64_t tiles, const std::function<void(std::
 void ThreadPool::parallel_ranges(std::int64_t size, std::int64_t grain,
                                  const std::function<void(std::int64_t, std::int64_t)>& range) {
   const std::int64_t step = std::max<std::int64_t>(1, grain);
-  parallel_for((size + step - 1) / step, [&](std::int64_t i) {
-    range(i * step, std::min(size, (i + 1) * step));
-  });
+  parallel_for((size + step - 1) / step,
+               [&](std::int64_t i) { range(i * step, std::min(size, (i + 1) * step)); });
 }
 
 int default_threads() {

@@ -20,8 +20,8 @@ class View {
 
   /// A view of values is also a view of constant values.
   template <typename U>
-    requires(std::is_same_v<const U, T>)
-  View(const View<U, kRank>& other) : data_(other.data()), extents_(other.extents()) {}
+  requires(std::is_same_v<const U, T>) View(const View<U, kRank>& other)
+      : data_(other.data()), extents_(other.extents()) {}
 
   T* data() const { return data_; }
   bool present() const { return data_ != nullptr; }

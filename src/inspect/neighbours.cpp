@@ -115,6 +115,27 @@ int scaled(base::View1<const double> values, std::vector<double>& out) {
   return exponent;
 }
 
+// Throws where a ranking would mean nothing; returns the square of the query's length.
+double check_query(base::View2<const float> table, base::View1<const float> query, std::int64_t k) {
+  if (k < 1) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("nearest rows: k is {}, expected 1 or more; it is how many are listed", k));
+  }
+  if (query.size() != table.extent(1)) {
+    throw Error(ErrorKind::shape,
+                fmt::format("nearest rows: the query has {} numbers, but the rows have {}",
+                            query.size(), table.extent(1)));
+  }
+  const double square_query = sum_of_products(query.size(), query.data(), query.data());
+  if (square_query == 0 || !std::isfinite(square_query)) {
+    throw Error(ErrorKind::numeric,
+                fmt::format("nearest rows: the query has no direction, {}; choose another token",
+                            square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
+  }
+  return square_query;
+}
+
 }  // namespace
 
 Similarity similarity(base::View1<const float> a, base::View1<const float> b) {
@@ -139,22 +160,7 @@ Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
                         const std::vector<Id>& left_out) {
   const std::int64_t rows = table.extent(0);
   const std::int64_t dim = table.extent(1);
-  if (k < 1) {
-    throw Error(
-        ErrorKind::argument,
-        fmt::format("nearest rows: k is {}, expected 1 or more; it is how many are listed", k));
-  }
-  if (query.size() != dim) {
-    throw Error(ErrorKind::shape,
-                fmt::format("nearest rows: the query has {} numbers, but the rows have {}",
-                            query.size(), dim));
-  }
-  const double square_query = sum_of_products(dim, query.data(), query.data());
-  if (square_query == 0 || !std::isfinite(square_query)) {
-    throw Error(ErrorKind::numeric,
-                fmt::format("nearest rows: the query has no direction, {}; choose another token",
-                            square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
-  }
+  const double square_query = check_query(table, query, k);
   // Squares of finite floats never overflow in double: a square that is not finite is a row that is
   // not. Both kinds of row are marked by infinities, which no cosine is.
   constexpr double kZero = std::numeric_limits<double>::infinity();

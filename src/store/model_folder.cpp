@@ -29,8 +29,9 @@ std::string inside(const std::string& folder, const char* file) {
 
 void require_folder(const std::string& path) {
   if (files::exists(inside(path, kConfigFile))) return;
-  const char* what = files::exists(path) ? "holds no config.json" : "does not exist";
-  throw Error(ErrorKind::file,
+  const bool there = files::exists(path);
+  const char* what = there ? "holds no config.json" : "does not exist";
+  throw Error(there ? ErrorKind::file : ErrorKind::io,
               fmt::format("{}: {}; a model folder holds {}, {}, {} and {}, as `lexirow train --out "
                           "FOLDER` writes them",
                           path, what, kConfigFile, kModelFile, kTokenizerFile, kLedgerFile));

@@ -60,9 +60,10 @@ StreamEncoder::StreamEncoder(const Tokenizer& tokenizer, const EncodeRules& rule
                 "with --eos");
   }
   if (documents.bos && tokenizer.specials().bos == kNoId) {
-    throw Error(ErrorKind::argument,
-                "<bos> before every document was asked for, but the vocabulary has no <bos>; make one "
-                "with --bos");
+    throw Error(
+        ErrorKind::argument,
+        "<bos> before every document was asked for, but the vocabulary has no <bos>; make one "
+        "with --bos");
   }
 }
 

@@ -53,10 +53,8 @@ OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
 
 OutputFolder::~OutputFolder() {
   std::error_code ignored;
-  if (ours_) {
-    fs::remove(path_ + "/" + store::kTrainingFolder, ignored);  // only if empty
-    fs::remove(path_, ignored);
-  }
+  // Without a model in it, all that stands in the folder are this run's own beginnings.
+  if (ours_ && !store::is_model_folder(path_)) fs::remove_all(path_, ignored);
   if (!set_aside_.empty() && !fs::exists(path_, ignored)) fs::rename(set_aside_, path_, ignored);
 }
 

@@ -5,7 +5,7 @@
 namespace lexirow::train {
 
 /// The place a model is written to. An old model is set aside, not deleted, until the new one has
-/// been saved; a folder that stayed empty is removed again.
+/// been saved; a folder that no model was saved in is removed again.
 class OutputFolder {
  public:
   /// Claims `path` for a new model. Throws Error(file) where something stands there already and

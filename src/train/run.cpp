@@ -352,7 +352,9 @@ void Run::report(std::optional<double> validation_loss) {
   Progress progress;
   progress.step = state.step;
   progress.steps = state.steps;
-  progress.train_loss = state.train_loss;
+  progress.train_loss = state.loss_count > 0
+                            ? state.loss_sum / static_cast<double>(state.loss_count)
+                            : state.train_loss;
   progress.validation_loss = validation_loss;
   progress.learning_rate = trainer_->learning_rate();
   progress.tokens = state.tokens;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr bool kFree = true;
 
-std::vector<SettingField> make_fields() {
-  using S = Settings;
+using S = Settings;
+
+std::vector<SettingField> text_and_model_fields() {
   return {
       {"preset", &S::preset, "Preset", "auto|plain|character|word",
        "a set of flags; auto looks at the text; every flag given overrides it"},
@@ -47,7 +48,11 @@ std::vector<SettingField> make_fields() {
       {"pad-row", &S::pad_row, "Model", "zero|keep", "keep the row of <pad> at zero, or not"},
       {"init", &S::init, "Model", "auto|torch",
        "draw parameters as PyTorch does; auto scales a tied table"},
+  };
+}
 
+std::vector<SettingField> data_and_training_fields() {
+  return {
       {"context", &S::context, "Data", "T",
        "length of a training piece (window:W is how far one position looks)"},
       {"stride", &S::stride, "Data", "N", "distance of the pieces' starts (0: the context)"},
@@ -141,7 +146,12 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 const std::vector<SettingField>& setting_fields() {
-  static const std::vector<SettingField> fields = make_fields();
+  static const std::vector<SettingField> fields = [] {
+    std::vector<SettingField> all = text_and_model_fields();
+    const std::vector<SettingField> more = data_and_training_fields();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
   return fields;
 }
 

@@ -37,14 +37,13 @@ std::vector<std::string> spool_stdin(std::vector<std::string> corpus, const std:
     if (path != "-") continue;
     files::make_folder(out + "/" + store::kTrainingFolder);
     const std::string spooled = out + "/" + store::kTrainingFolder + "/stdin.txt";
-    files::SpoolFile file(spooled);
+    files::AtomicFile file(spooled);
     text::CorpusCounts counts;
     text::CorpusRules untouched;
     untouched.raw = true;
-    text::read_corpus_file("-", untouched, counts, [&](std::string_view chunk) {
-      file.write(chunk.data(), static_cast<std::int64_t>(chunk.size()));
-    });
-    file.close();
+    text::read_corpus_file("-", untouched, counts,
+                           [&](std::string_view chunk) { file.write(chunk); });
+    file.commit();
     path = spooled;
   }
   return corpus;

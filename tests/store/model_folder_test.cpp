@@ -257,7 +257,7 @@ TEST_F(ModelFolderTest, ANonFiniteWeightIsNeverSaved) {
 
 TEST_F(ModelFolderTest, SaysWhatAModelFolderHolds) {
   EXPECT_FALSE(is_model_folder(model_));
-  expect_error(ErrorKind::file, {model_, "does not exist", "model.safetensors"},
+  expect_error(ErrorKind::io, {model_, "does not exist", "model.safetensors"},
                [&] { open_model(model_); });
   files::make_folder(model_);
   EXPECT_FALSE(is_model_folder(model_));
