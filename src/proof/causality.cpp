@@ -12,7 +12,9 @@ namespace {
 class Comparison {
  public:
   explicit Comparison(const Examination& examination)
-      : examination_(examination), batch_(make_batch(examination, 2)), before_(run(batch_)) {
+      : examination_(examination),
+        batch_(make_batch(examination, 2, examination.subject.length)),
+        before_(run(batch_)) {
     for (Id id : batch_.ids) others_.push_back(other_id(examination, id));
   }
 

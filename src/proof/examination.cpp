@@ -29,7 +29,7 @@ Id Examination::frozen_row() const {
   return config().pad_policy == model::PadPolicy::zero ? config().pad_id : kNoId;
 }
 
-bool Examination::large() const {
+bool Examination::slow_head() const {
   return config().vocab_size * config().dim > (std::int64_t{1} << 19);
 }
 
@@ -51,9 +51,8 @@ std::vector<Id> subject_ids(const CheckSubject& subject, std::int64_t count) {
   return ids;
 }
 
-text::Batch make_batch(const Examination& examination, std::int64_t rows) {
-  const std::int64_t full = std::max<std::int64_t>(2, examination.subject.length);
-  const std::int64_t length = examination.large() ? std::min<std::int64_t>(8, full) : full;
+text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length) {
+  length = std::max<std::int64_t>(2, length);
   const std::int64_t tokens = rows * length + 1;
   const text::MemoryTokenStream stream(subject_ids(examination.subject, tokens), {0, tokens});
   text::WindowOptions options;

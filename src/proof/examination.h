@@ -36,8 +36,8 @@ struct Examination {
   const model::Parameters<float>& parameters() const { return *subject.parameters; }
   /// The row that must stay zero, or kNoId.
   Id frozen_row() const;
-  /// True where 2800 runs of the model take long: checks then use shorter batches.
-  bool large() const;
+  /// True where one run of the model is slow: checks of many runs then use shorter batches.
+  bool slow_head() const;
 };
 
 Verdict check_gradient(const Examination& examination);
@@ -54,8 +54,8 @@ Verdict check_save_load(const Examination& examination);
 /// seed where there is no text.
 std::vector<Id> subject_ids(const CheckSubject& subject, std::int64_t count);
 
-/// `rows` sequences of the subject's ids with their labels, all visible.
-text::Batch make_batch(const Examination& examination, std::int64_t rows);
+/// `rows` sequences of `length` of the subject's ids, 2 at least, with their labels, all visible.
+text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length);
 /// Hides a position inside the first sequence and the last two of the last one, which get the pad
 /// id where there is one; labels of and before them do not count.
 void hide_some(const Examination& examination, text::Batch& batch);

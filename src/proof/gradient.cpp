@@ -17,6 +17,10 @@ constexpr double kRelative = 1e-6;
 constexpr double kAbsolute = 1e-9;
 constexpr std::size_t kEntries = 200;
 
+// The model runs 2400 times or more: above these sizes on less text.
+constexpr std::int64_t kManyParameters = std::int64_t{1} << 17;
+constexpr std::int64_t kShort = 8;
+
 /// The largest difference over its limit, and where it stands. Not-a-number counts as largest.
 struct Worst {
   double ratio = 0;
@@ -59,7 +63,10 @@ class Slope {
  public:
   explicit Slope(const Examination& examination)
       : examination_(examination),
-        batch_(make_batch(examination, examination.large() ? 2 : 3)),
+        small_(examination.parameters().count() < kManyParameters),
+        batch_(make_batch(examination, small_ ? 3 : 1,
+                          examination.slow_head() ? std::min(kShort, examination.subject.length)
+                                                  : examination.subject.length)),
         parameters_(model::widen(examination.config(), examination.parameters())) {
     hide_some(examination, batch_);
     model::Gradients<double> gradients(examination.config());
@@ -92,10 +99,11 @@ class Slope {
 
  private:
   /// Waking threads takes longer than running a small model.
-  base::ThreadPool& pool() { return examination_.large() ? examination_.pool : single_; }
+  base::ThreadPool& pool() { return small_ ? single_ : examination_.pool; }
 
   const Examination& examination_;
   base::ThreadPool single_{1};
+  bool small_;
   text::Batch batch_;
   model::Parameters<double> parameters_;
   model::Workspace<double> workspace_;

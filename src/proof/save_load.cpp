@@ -41,7 +41,7 @@ model::Parameters<float> through_file(const Examination& examination, const std:
 
 base::Array<float> logits_of(const Examination& examination,
                              const model::Parameters<float>& parameters) {
-  const text::Batch batch = make_batch(examination, 1);
+  const text::Batch batch = make_batch(examination, 1, examination.subject.length);
   const std::int64_t vocab_size = examination.config().vocab_size;
   base::Array<float> logits(batch.length * vocab_size);
   model::Workspace<float> workspace;

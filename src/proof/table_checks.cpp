@@ -61,7 +61,7 @@ Verdict check_tied_head(const Examination& examination) {
   if (single.head_weight().data() != single.token_embedding().data()) {
     return judge(1, 0, "The head is a copy of the table, not the table itself.");
   }
-  text::Batch batch = make_batch(examination, 2);
+  text::Batch batch = make_batch(examination, 2, examination.subject.length);
   hide_some(examination, batch);
   const model::Parameters<double> tied = model::widen(examination.config(), single);
   const base::Array<double> both =

@@ -75,7 +75,7 @@ Verdict check_pad_row(const Examination& examination) {
     return count_not_zero(parameters.token_embedding()[pad].data(), dim);
   };
   const std::int64_t at_first = not_zero(examination.parameters());
-  text::Batch batch = make_batch(examination, 2);
+  text::Batch batch = make_batch(examination, 2, examination.subject.length);
   hide_some(examination, batch);
   batch.ids[1] = pad;  // visible here, and still without gradient
   batch.labels[0] = kIgnoredLabel;
@@ -97,7 +97,8 @@ Verdict check_pad_row(const Examination& examination) {
 }
 
 Verdict check_determinism(const Examination& examination) {
-  const text::Batch batch = make_batch(examination, examination.large() ? 8 : 32);
+  const text::Batch batch =
+      make_batch(examination, examination.slow_head() ? 4 : 32, examination.subject.length);
   std::int64_t different = 0;
   std::vector<optim::RowUpdates> modes = {optim::RowUpdates::dense};
   if (!examination.config().tied) modes.push_back(optim::RowUpdates::lazy);
