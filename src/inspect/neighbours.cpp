@@ -115,6 +115,34 @@ int scaled(base::View1<const double> values, std::vector<double>& out) {
   return exponent;
 }
 
+// Squares of finite floats never overflow in double: a square that is not finite is a row that is
+// not. Both kinds of row without a direction are marked by infinities, which no cosine is.
+constexpr double kZeroRow = std::numeric_limits<double>::infinity();
+constexpr double kNonFiniteRow = -std::numeric_limits<double>::infinity();
+
+// The cosine of every row with the query, or a mark.
+std::vector<double> row_cosines(base::ThreadPool& pool, base::View2<const float> table,
+                                base::View1<const float> query, double square_query) {
+  constexpr std::int64_t kGrain = 256;
+  const std::int64_t dim = table.extent(1);
+  std::vector<double> cosines(static_cast<std::size_t>(table.extent(0)));
+  pool.parallel_ranges(table.extent(0), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* row = table.data() + i * dim;
+      const double square = sum_of_products(dim, row, row);
+      double& cosine = cosines[static_cast<std::size_t>(i)];
+      if (square == 0) {
+        cosine = kZeroRow;
+      } else if (!std::isfinite(square)) {
+        cosine = kNonFiniteRow;
+      } else {
+        cosine = cosine_of(sum_of_products(dim, query.data(), row), square_query, square);
+      }
+    }
+  });
+  return cosines;
+}
+
 }  // namespace
 
 Similarity similarity(base::View1<const float> a, base::View1<const float> b) {
@@ -155,29 +183,12 @@ Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
                 fmt::format("nearest rows: the query has no direction, {}; choose another token",
                             square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
   }
-  // Squares of finite floats never overflow in double: a square that is not finite is a row that is
-  // not. Both kinds of row are marked by infinities, which no cosine is.
-  constexpr double kZero = std::numeric_limits<double>::infinity();
-  constexpr double kNonFinite = -std::numeric_limits<double>::infinity();
-  constexpr std::int64_t kGrain = 256;
-  std::vector<double> cosines(static_cast<std::size_t>(rows));
-  pool.parallel_ranges(rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* row = table.data() + i * dim;
-      const double square = sum_of_products(dim, row, row);
-      double& cosine = cosines[static_cast<std::size_t>(i)];
-      cosine = square == 0 ? kZero
-               : !std::isfinite(square)
-                   ? kNonFinite
-                   : cosine_of(sum_of_products(dim, query.data(), row), square_query, square);
-    }
-  });
-
+  std::vector<double> cosines = row_cosines(pool, table, query, square_query);
   Neighbours result;
-  result.zero_rows = std::count(cosines.begin(), cosines.end(), kZero);
-  result.non_finite_rows = std::count(cosines.begin(), cosines.end(), kNonFinite);
+  result.zero_rows = std::count(cosines.begin(), cosines.end(), kZeroRow);
+  result.non_finite_rows = std::count(cosines.begin(), cosines.end(), kNonFiniteRow);
   for (Id id : left_out) {
-    if (id >= 0 && id < rows) cosines[static_cast<std::size_t>(id)] = kZero;
+    if (id >= 0 && id < rows) cosines[static_cast<std::size_t>(id)] = kZeroRow;
   }
   std::vector<Id> ids;
   ids.reserve(cosines.size());
