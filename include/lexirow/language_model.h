@@ -31,8 +31,8 @@ struct Neighbour {
 class LanguageModel {
  public:
   /// Opens a model folder. `threads` 0 means as many as this process may use; results do not
-  /// depend on it. Throws Error(io) when it cannot be read, Error(file) or Error(shape) when its
-  /// parts do not fit together.
+  /// depend on it. Throws Error(io) when a file cannot be read, Error(file) when the path is not a
+  /// model folder or a file is damaged, Error(shape) when sizes do not fit together.
   static LanguageModel open(const std::string& path, int threads = 0);
 
   /// Takes over the other's model; the other may only be destroyed or assigned to.

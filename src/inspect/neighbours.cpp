@@ -115,25 +115,32 @@ int scaled(base::View1<const double> values, std::vector<double>& out) {
   return exponent;
 }
 
-// Throws where a ranking would mean nothing; returns the square of the query's length.
-double check_query(base::View2<const float> table, base::View1<const float> query, std::int64_t k) {
-  if (k < 1) {
-    throw Error(
-        ErrorKind::argument,
-        fmt::format("nearest rows: k is {}, expected 1 or more; it is how many are listed", k));
-  }
-  if (query.size() != table.extent(1)) {
-    throw Error(ErrorKind::shape,
-                fmt::format("nearest rows: the query has {} numbers, but the rows have {}",
-                            query.size(), table.extent(1)));
-  }
-  const double square_query = sum_of_products(query.size(), query.data(), query.data());
-  if (square_query == 0 || !std::isfinite(square_query)) {
-    throw Error(ErrorKind::numeric,
-                fmt::format("nearest rows: the query has no direction, {}; choose another token",
-                            square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
-  }
-  return square_query;
+// Squares of finite floats never overflow in double: a square that is not finite is a row that is
+// not. Both kinds of row without a direction are marked by infinities, which no cosine is.
+constexpr double kZeroRow = std::numeric_limits<double>::infinity();
+constexpr double kNonFiniteRow = -std::numeric_limits<double>::infinity();
+
+// The cosine of every row with the query, or a mark.
+std::vector<double> row_cosines(base::ThreadPool& pool, base::View2<const float> table,
+                                base::View1<const float> query, double square_query) {
+  constexpr std::int64_t kGrain = 256;
+  const std::int64_t dim = table.extent(1);
+  std::vector<double> cosines(static_cast<std::size_t>(table.extent(0)));
+  pool.parallel_ranges(table.extent(0), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* row = table.data() + i * dim;
+      const double square = sum_of_products(dim, row, row);
+      double& cosine = cosines[static_cast<std::size_t>(i)];
+      if (square == 0) {
+        cosine = kZeroRow;
+      } else if (!std::isfinite(square)) {
+        cosine = kNonFiniteRow;
+      } else {
+        cosine = cosine_of(sum_of_products(dim, query.data(), row), square_query, square);
+      }
+    }
+  });
+  return cosines;
 }
 
 }  // namespace
@@ -160,30 +167,28 @@ Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
                         const std::vector<Id>& left_out) {
   const std::int64_t rows = table.extent(0);
   const std::int64_t dim = table.extent(1);
-  const double square_query = check_query(table, query, k);
-  // Squares of finite floats never overflow in double: a square that is not finite is a row that is
-  // not. Both kinds of row are marked by infinities, which no cosine is.
-  constexpr double kZero = std::numeric_limits<double>::infinity();
-  constexpr double kNonFinite = -std::numeric_limits<double>::infinity();
-  constexpr std::int64_t kGrain = 256;
-  std::vector<double> cosines(static_cast<std::size_t>(rows));
-  pool.parallel_ranges(rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* row = table.data() + i * dim;
-      const double square = sum_of_products(dim, row, row);
-      double& cosine = cosines[static_cast<std::size_t>(i)];
-      cosine = square == 0 ? kZero
-               : !std::isfinite(square)
-                   ? kNonFinite
-                   : cosine_of(sum_of_products(dim, query.data(), row), square_query, square);
-    }
-  });
-
+  if (k < 1) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("nearest rows: k is {}, expected 1 or more; it is how many are listed", k));
+  }
+  if (query.size() != dim) {
+    throw Error(ErrorKind::shape,
+                fmt::format("nearest rows: the query has {} numbers, but the rows have {}",
+                            query.size(), dim));
+  }
+  const double square_query = sum_of_products(dim, query.data(), query.data());
+  if (square_query == 0 || !std::isfinite(square_query)) {
+    throw Error(ErrorKind::numeric,
+                fmt::format("nearest rows: the query has no direction, {}; choose another token",
+                            square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
+  }
+  std::vector<double> cosines = row_cosines(pool, table, query, square_query);
   Neighbours result;
-  result.zero_rows = std::count(cosines.begin(), cosines.end(), kZero);
-  result.non_finite_rows = std::count(cosines.begin(), cosines.end(), kNonFinite);
+  result.zero_rows = std::count(cosines.begin(), cosines.end(), kZeroRow);
+  result.non_finite_rows = std::count(cosines.begin(), cosines.end(), kNonFiniteRow);
   for (Id id : left_out) {
-    if (id >= 0 && id < rows) cosines[static_cast<std::size_t>(id)] = kZero;
+    if (id >= 0 && id < rows) cosines[static_cast<std::size_t>(id)] = kZeroRow;
   }
   std::vector<Id> ids;
   ids.reserve(cosines.size());

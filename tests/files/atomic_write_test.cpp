@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "support/expect_error.h"
-#include "support/temporary_folder.h"
+#include "support/temp_folder.h"
 
 namespace lexirow::files {
 namespace {
 
 using lexirow::testing::expect_error;
-using lexirow::testing::TemporaryFolder;
+using lexirow::testing::TempFolder;
 
 TEST(AtomicFile, ReplacesTheOldFileWhole) {
-  TemporaryFolder folder;
-  const std::string path = folder.file("a.txt");
+  TempFolder folder;
+  const std::string path = folder.path("a.txt");
   write_file_atomically(path, "old");
   {
     AtomicFile file(path);
@@ -35,8 +35,8 @@ TEST(AtomicFile, ReplacesTheOldFileWhole) {
 }
 
 TEST(AtomicFile, AFailureBeforeCommitLeavesTheOldFileAndNothingElse) {
-  TemporaryFolder folder;
-  const std::string path = folder.file("a.txt");
+  TempFolder folder;
+  const std::string path = folder.path("a.txt");
   write_file_atomically(path, "old");
   try {
     AtomicFile file(path);
@@ -49,8 +49,8 @@ TEST(AtomicFile, AFailureBeforeCommitLeavesTheOldFileAndNothingElse) {
 }
 
 TEST(AtomicFile, AKilledProcessLeavesTheOldFile) {
-  TemporaryFolder folder;
-  const std::string path = folder.file("a.txt");
+  TempFolder folder;
+  const std::string path = folder.path("a.txt");
   write_file_atomically(path, "old");
   const pid_t child = fork();
   if (child == 0) {
@@ -68,28 +68,28 @@ TEST(AtomicFile, AKilledProcessLeavesTheOldFile) {
 }
 
 TEST(AtomicFile, HoldsWhatItIsGiven) {
-  TemporaryFolder folder;
+  TempFolder folder;
   const std::string bytes("\0\xff\n\r\0", 5);
-  write_file_atomically(folder.file("b"), bytes);
-  EXPECT_EQ(read_file(folder.file("b")), bytes);
-  write_file_atomically(folder.file("empty"), "");
-  EXPECT_EQ(read_file(folder.file("empty")), "");
+  write_file_atomically(folder.path("b"), bytes);
+  EXPECT_EQ(read_file(folder.path("b")), bytes);
+  write_file_atomically(folder.path("empty"), "");
+  EXPECT_EQ(read_file(folder.path("empty")), "");
 }
 
 TEST(AtomicFile, NamesAFolderThatCannotBeWritten) {
-  TemporaryFolder folder;
-  write_file_atomically(folder.file("plain"), "x");
+  TempFolder folder;
+  write_file_atomically(folder.path("plain"), "x");
   expect_error(ErrorKind::io, {folder.path() + "/missing", "cannot write in this folder"},
-               [&] { AtomicFile file(folder.file("missing/a")); });
+               [&] { AtomicFile file(folder.path("missing/a")); });
   expect_error(ErrorKind::io, {folder.path() + "/plain", "file, not a folder"},
-               [&] { AtomicFile file(folder.file("plain/a")); });
+               [&] { AtomicFile file(folder.path("plain/a")); });
   expect_error(ErrorKind::io, {folder.path(), "directory"},
                [&] { AtomicFile file(folder.path()); });
   if (geteuid() == 0) return;  // root may write everywhere
   std::filesystem::permissions(
       folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   expect_error(ErrorKind::io, {folder.path(), "permissions"},
-               [&] { AtomicFile file(folder.file("a")); });
+               [&] { AtomicFile file(folder.path("a")); });
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
 }
 
@@ -120,7 +120,7 @@ int write_on_a_small_disk(const std::string& folder) {
 }
 
 TEST(AtomicFile, AFullDiskIsToldWithTheBytesNeeded) {
-  TemporaryFolder folder;
+  TempFolder folder;
   const pid_t child = fork();
   if (child == 0) {
     try {
@@ -145,8 +145,8 @@ TEST(AppendFile, AFullDiskIsToldWithTheBytesNeeded) {
 }
 
 TEST(AppendFile, AppendsAndCuts) {
-  TemporaryFolder folder;
-  const std::string path = folder.file("log");
+  TempFolder folder;
+  const std::string path = folder.path("log");
   {
     AppendFile file(path);
     file.append("one\n");
@@ -159,41 +159,41 @@ TEST(AppendFile, AppendsAndCuts) {
   file.append("three\n");
   EXPECT_EQ(read_file(path), "one\nthree\n");
   expect_error(ErrorKind::argument, {path, "11", "10"}, [&] { file.cut_to(11); });
-  expect_error(ErrorKind::io, {folder.path()}, [&] { AppendFile bad(folder.file("no/log")); });
+  expect_error(ErrorKind::io, {folder.path()}, [&] { AppendFile bad(folder.path("no/log")); });
 }
 
 TEST(ReadFile, NamesWhatCannotBeRead) {
-  TemporaryFolder folder;
-  expect_error(ErrorKind::io, {folder.file("none"), "cannot read", "check the spelling"},
-               [&] { read_file(folder.file("none")); });
+  TempFolder folder;
+  expect_error(ErrorKind::io, {folder.path("none"), "cannot read", "check the spelling"},
+               [&] { read_file(folder.path("none")); });
   expect_error(ErrorKind::io, {folder.path(), "directory"}, [&] { read_file(folder.path()); });
   // A file without a size of its own.
   EXPECT_NE(read_file("/proc/self/status").find("Name:"), std::string::npos);
 }
 
 TEST(MakeFolder, MakesParentsAndRefusesAFile) {
-  TemporaryFolder folder;
-  make_folder(folder.file("a/b/c/"));
-  EXPECT_TRUE(exists(folder.file("a/b/c")));
-  make_folder(folder.file("a/b"));
-  write_file_atomically(folder.file("plain"), "x");
-  expect_error(ErrorKind::io, {folder.file("plain"), "create this folder"},
-               [&] { make_folder(folder.file("plain")); });
-  expect_error(ErrorKind::io, {folder.file("plain/below")},
-               [&] { make_folder(folder.file("plain/below")); });
+  TempFolder folder;
+  make_folder(folder.path("a/b/c/"));
+  EXPECT_TRUE(exists(folder.path("a/b/c")));
+  make_folder(folder.path("a/b"));
+  write_file_atomically(folder.path("plain"), "x");
+  expect_error(ErrorKind::io, {folder.path("plain"), "create this folder"},
+               [&] { make_folder(folder.path("plain")); });
+  expect_error(ErrorKind::io, {folder.path("plain/below")},
+               [&] { make_folder(folder.path("plain/below")); });
 }
 
 TEST(SpoolFile, StaysOnlyWhenClosed) {
-  TemporaryFolder folder;
+  TempFolder folder;
   std::string path;
   {
-    SpoolFile spool(folder.file("model"));
+    SpoolFile spool(folder.path("model"));
     spool.write("abcd", 4);
   }
   EXPECT_TRUE(folder.names().empty());
   {
-    SpoolFile first(folder.file("model"));
-    SpoolFile second(folder.file("model"));
+    SpoolFile first(folder.path("model"));
+    SpoolFile second(folder.path("model"));
     EXPECT_NE(first.path(), second.path());
     first.write("abcd", 4);
     first.write("ef", 2);

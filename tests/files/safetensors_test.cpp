@@ -10,13 +10,13 @@
 
 #include "files/atomic_write.h"
 #include "support/expect_error.h"
-#include "support/temporary_folder.h"
+#include "support/temp_folder.h"
 
 namespace lexirow::files {
 namespace {
 
 using lexirow::testing::expect_error;
-using lexirow::testing::TemporaryFolder;
+using lexirow::testing::TempFolder;
 
 // A file of this header and so many zero bytes of data.
 std::string file_bytes(const std::string& header, std::size_t data_bytes) {
@@ -29,7 +29,7 @@ std::string file_bytes(const std::string& header, std::size_t data_bytes) {
 class SafetensorsTest : public ::testing::Test {
  protected:
   std::string write(const std::string& bytes) {
-    const std::string path = folder_.file("t.safetensors");
+    const std::string path = folder_.path("t.safetensors");
     write_file_atomically(path, bytes);
     return path;
   }
@@ -39,13 +39,13 @@ class SafetensorsTest : public ::testing::Test {
     parts.push_back(path);
     expect_error(ErrorKind::file, parts, [&] { SafetensorsFile file(path); });
   }
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(SafetensorsTest, ReadsBackWhatWasWritten) {
   const std::vector<float> weights = {1.5F, -0.0F, 3.25e-40F, 4, 5, 6};
   const std::vector<std::int64_t> counts = {7, -8, std::numeric_limits<std::int64_t>::max()};
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   write_safetensors(path,
                     {{"b.weight", DType::f32, {2, 3}, weights.data()},
                      {"a", DType::i64, {3}, counts.data()},
@@ -71,7 +71,7 @@ TEST_F(SafetensorsTest, ReadsBackWhatWasWritten) {
 
 TEST_F(SafetensorsTest, DataStartAtAMultipleOfEight) {
   const float value = 1;
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   for (const char* name : {"a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefgh"}) {
     write_safetensors(path, {{name, DType::f32, {1}, &value}}, {});
     const std::string bytes = read_file(path);
@@ -82,7 +82,7 @@ TEST_F(SafetensorsTest, DataStartAtAMultipleOfEight) {
 
 // SAFE-8
 TEST_F(SafetensorsTest, MetadataWithoutTensorsReadsBack) {
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   write_safetensors(path, {}, {{"key", "value \"quoted\" \xe2\x82\xac"}});
   SafetensorsFile file(path);
   EXPECT_TRUE(file.entries().empty());
@@ -94,7 +94,7 @@ TEST_F(SafetensorsTest, MetadataWithoutTensorsReadsBack) {
 // SAFE-9
 TEST_F(SafetensorsTest, RefusesBadNamesBeforeWriting) {
   const float value = 1;
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   expect_error(ErrorKind::argument, {"__metadata__", "reserved"}, [&] {
     write_safetensors(path, {{"__metadata__", DType::f32, {1}, &value}}, {});
   });
@@ -184,7 +184,7 @@ TEST_F(SafetensorsTest, WidensHalvesExactly) {
   // Every half and every bfloat16, against the definition of the formats.
   std::vector<std::uint16_t> bits(65536);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   write_safetensors(path,
                     {{"half", DType::f16, {65536}, bits.data()},
                      {"bfloat", DType::bf16, {256, 256}, bits.data()}},
@@ -223,7 +223,7 @@ TEST_F(SafetensorsTest, ReadsOtherNumbersAndRefusesTheRest) {
   const std::vector<std::int8_t> small = {-128, 127};
   const std::vector<std::uint64_t> large = {5, std::uint64_t{1} << 63};
   const std::vector<std::uint8_t> truth = {0, 1};
-  const std::string path = folder_.file("t.safetensors");
+  const std::string path = folder_.path("t.safetensors");
   write_safetensors(path,
                     {{"doubles", DType::f64, {2}, doubles.data()},
                      {"large", DType::u64, {2}, large.data()},
@@ -267,7 +267,7 @@ TEST_F(SafetensorsTest, RefusesHostileFrames) {
   expect_error(ErrorKind::io, {folder_.path(), "cannot read"},
                [&] { SafetensorsFile file(folder_.path()); });
   expect_error(ErrorKind::io, {"absent", "cannot read"},
-               [&] { SafetensorsFile file(folder_.file("absent")); });
+               [&] { SafetensorsFile file(folder_.path("absent")); });
 }
 
 TEST_F(SafetensorsTest, RefusesHostileHeaders) {

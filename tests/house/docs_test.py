@@ -75,7 +75,12 @@ class Docs(PlantedTest):
 
     def test_backward_without_a_test(self):
         self.write("tests/rows/twice_test.cpp", "// something else\n")
-        self.assert_found(self.docs(), "no test under tests/ names twice_backward")
+        self.assert_found(self.docs(), "no test under tests/ reaches twice_backward")
+
+    def test_backward_behind_a_dispatcher(self):
+        self.write("tests/rows/twice_test.cpp", "// any_backward\n")
+        self.write("src/rows/any.cpp", "void any_backward(int x) {\n  twice_backward(x);\n}\n")
+        self.assert_clean(self.docs())
 
     def test_long_function(self):
         self.write("src/rows/long.cpp", "void f() {\n" + "  g();\n" * 59 + "}\n")

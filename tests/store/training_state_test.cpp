@@ -12,13 +12,13 @@
 #include "files/safetensors.h"
 #include "store/model_folder.h"
 #include "support/expect_error.h"
-#include "support/temporary_folder.h"
+#include "support/temp_folder.h"
 
 namespace lexirow::store {
 namespace {
 
 using lexirow::testing::expect_error;
-using lexirow::testing::TemporaryFolder;
+using lexirow::testing::TempFolder;
 
 // A state whose every number follows from `step`.
 struct State {
@@ -54,7 +54,7 @@ void expect_equal(const State& a, const State& b) {
 }
 
 TEST(TrainingState, LoadsWhatWasSaved) {
-  TemporaryFolder folder;
+  TempFolder folder;
   EXPECT_FALSE(has_training_state(folder.path()));
   State saved(12);
   saved.save(folder.path());
@@ -64,13 +64,13 @@ TEST(TrainingState, LoadsWhatWasSaved) {
   expect_equal(loaded, saved);
   // One file, and nothing beside it.
   EXPECT_EQ(folder.names(), std::vector<std::string>{"training"});
-  const files::SafetensorsFile file(folder.file(kStateFile));
+  const files::SafetensorsFile file(folder.path(kStateFile));
   EXPECT_EQ(file.entries().size(), 5U);
 }
 
 // TRAIN-9
 TEST(TrainingState, AKillAtAnyMomentLeavesAWholeState) {
-  TemporaryFolder folder;
+  TempFolder folder;
   State(1).save(folder.path());
   for (int round = 0; round < 20; ++round) {
     const pid_t child = fork();
@@ -88,7 +88,7 @@ TEST(TrainingState, AKillAtAnyMomentLeavesAWholeState) {
 }
 
 TEST(TrainingState, AWrongStateChangesNothing) {
-  TemporaryFolder folder;
+  TempFolder folder;
   State saved(5);
   saved.save(folder.path());
   State loaded(0);
@@ -112,11 +112,11 @@ TEST(TrainingState, AWrongStateChangesNothing) {
   another.ledger = rows::Ledger(5);
   expect_error(ErrorKind::file, {"ledger.occurrences", "[4]", "[5]"},
                [&] { another.load(folder.path()); });
-  files::write_safetensors(folder.file(kStateFile), {}, {});
+  files::write_safetensors(folder.path(kStateFile), {}, {});
   refuse({}, {"ledger.occurrences"});
-  files::write_file_atomically(folder.file(kStateFile), "short");
+  files::write_file_atomically(folder.path(kStateFile), "short");
   refuse({}, {kStateFile, "5 bytes"});
-  TemporaryFolder empty;
+  TempFolder empty;
   expect_error(ErrorKind::io, {kStateFile}, [&] { State(0).load(empty.path()); });
 }
 
