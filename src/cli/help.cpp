@@ -65,8 +65,8 @@ std::string option_text(const Option& option) {
   return fmt::format("{} (default:{}{})", option.help, kTie, fallback);
 }
 
-std::string heading(const std::string& text) {
-  return '\n' + bold(text + ':', STDOUT_FILENO) + '\n';
+std::string heading(const std::string& text, int descriptor = STDOUT_FILENO) {
+  return '\n' + bold(text + ':', descriptor) + '\n';
 }
 
 }  // namespace
@@ -117,13 +117,14 @@ std::string verb_help(const Verb& verb) {
   return help;
 }
 
-std::string overview(const std::vector<Verb>& verbs) {
+std::string overview(const std::vector<Verb>& verbs, int descriptor) {
   std::string text =
       "lexirow trains, checks and looks into token embeddings and the small language models built "
       "on them.\n";
-  text += heading("Usage") + "  lexirow VERB ... [options]\n" + heading("Verbs");
+  text += heading("Usage", descriptor) + "  lexirow VERB ... [options]\n" +
+          heading("Verbs", descriptor);
   for (const Verb& verb : verbs) text += entry(verb.name, 14, verb.summary);
-  text += heading("Start") +
+  text += heading("Start", descriptor) +
           "  lexirow train my.txt --out model\n"
           "  lexirow generate model --prompt \"Once\"\n"
           "\n`lexirow VERB --help` shows a verb's options with an example; `lexirow --version` the "

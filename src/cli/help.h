@@ -7,8 +7,8 @@
 
 namespace lexirow::cli {
 
-/// The overview of all verbs.
-std::string overview(const std::vector<Verb>& verbs);
+/// The overview of all verbs, for a stream: headings are bold on a terminal.
+std::string overview(const std::vector<Verb>& verbs, int descriptor);
 /// Everything about one verb, made from its table.
 std::string verb_help(const Verb& verb);
 /// `lexirow train CORPUS... [options]`

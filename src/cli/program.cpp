@@ -30,12 +30,12 @@ const Verb& find_verb(const std::string& name) {
 
 int run_words(const std::vector<std::string>& words) {
   if (words.empty()) {
-    say(overview(all_verbs()));
+    say(overview(all_verbs(), STDERR_FILENO));
     return kMisused;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print(words.size() > 1 && words[0] == "help" ? verb_help(find_verb(words[1]))
-                                                 : overview(all_verbs()));
+                                                 : overview(all_verbs(), STDOUT_FILENO));
     return kDone;
   }
   if (words[0] == "--version") {

@@ -60,6 +60,14 @@ TEST(Tokenize, PiecesAreATable) {
   EXPECT_NE(run.err.find("3 tokens"), std::string::npos) << run.err;
 }
 
+TEST(Tokenize, WordsAreCutWhereAskedFor) {
+  const Place place;
+  place.write("words.txt", "well, well-known");
+  const std::string command = "lexirow tokenize words.txt --tokenizer word --json";
+  EXPECT_EQ(place.run(command).json()["tokens"], 5);
+  EXPECT_EQ(place.run(command + " --word-split space").json()["tokens"], 2);
+}
+
 TEST(Tokenize, UsesTheVocabularyOfAModel) {
   const Place place;
   place.add_model();
