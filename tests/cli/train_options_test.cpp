@@ -69,7 +69,7 @@ const std::vector<OptionCase> kCases = {
     {"clip", "--clip 0.001", "--optimizer sgd", model},
     {"seed", "--seed 2", "", model},
     {"eval-every", "--eval-every 2", "--validation 0.2", log},
-    {"patience", "--patience 1", "--steps 60 --lr 3 --validation 0.2 --eval-every 1", model},
+    {"patience", "--patience 1", "--steps 60 --lr 0.3 --validation 0.2 --eval-every 1", model},
     {"log-every", "--log-every 1", "", log},
 };
 
