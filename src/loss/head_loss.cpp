@@ -68,6 +68,8 @@ struct Pass {
     return std::min(weight.extent(0), (panel + 1) * cuts.panel_columns);
   }
   std::int64_t position(std::int64_t row) const { return workspace.rows[first + row]; }
+  /// Values that a sweep over a panel's row covers: whole vectors, the surplus being -infinity.
+  std::int64_t padded(std::int64_t columns) const { return ceil_divide(columns, 16) * 16; }
   T* logits_of(std::int64_t row) const { return workspace.logits.data() + row * cuts.stride; }
   /// Maximum, then sum of exp; after `finish` the first is the factor that makes exp a gradient.
   double* sums_of(std::int64_t row, std::int64_t panel) const {
@@ -109,10 +111,12 @@ struct Pass {
       }
       constexpr T kNothing = -std::numeric_limits<T>::infinity();
       if (excluded >= begin && excluded < begin + columns) values[excluded - begin] = kNothing;
-      const T largest = kernels::max_value<T>(columns, values);
+      std::fill(values + columns, values + padded(columns), kNothing);
+      const T largest = kernels::max_value<T>(padded(columns), values);
       const T shift = largest == kNothing ? T{0} : largest;
-      const T sum = d_hidden.present() ? kernels::exp_shifted<T>(columns, shift, values, values)
-                                       : kernels::sum_exp_shifted<T>(columns, shift, values);
+      const T sum = d_hidden.present()
+                        ? kernels::exp_shifted<T>(padded(columns), shift, values, values)
+                        : kernels::sum_exp_shifted<T>(padded(columns), shift, values);
       sums_of(row, panel)[0] = static_cast<double>(largest);
       sums_of(row, panel)[1] = static_cast<double>(sum);
     }
@@ -145,7 +149,7 @@ struct Pass {
     const std::int64_t columns = panel_end(panel) - begin;
     for (std::int64_t row = chunk_begin(chunk); row < chunk_end(chunk); ++row) {
       T* const values = logits_of(row) + begin;
-      kernels::scale<T>(columns, static_cast<T>(sums_of(row, panel)[0]), values);
+      kernels::scale<T>(padded(columns), static_cast<T>(sums_of(row, panel)[0]), values);
       const std::int64_t label = labels[position(row)] - begin;
       if (label >= 0 && label < columns) values[label] -= scale;
     }
