@@ -123,7 +123,7 @@ TEST_F(LanguageModelTest, AsksForWhatExists) {
   EXPECT_EQ(kind_of([&] { model.encode("z"); }, {"z"}), ErrorKind::argument);
   EXPECT_EQ(kind_of([&] { LanguageModel::open(path_, -1); }, {"-1"}), ErrorKind::argument);
   EXPECT_EQ(kind_of([&] { LanguageModel::open(path_ + "-none"); }, {path_ + "-none"}),
-            ErrorKind::file);
+            ErrorKind::io);
 }
 
 TEST_F(LanguageModelTest, ScoresAreThoseOfTheStream) {
