@@ -304,6 +304,30 @@ TEST(HiddenStates, AreWhatTheHeadReadsAndZeroOnRequest) {
   }
 }
 
+TEST(HiddenStates, WithSkipHaveTheCurrentRowOnTop) {
+  const ModelConfig plain = make_config("mean", 9, 4, 5, false, false);
+  ModelConfig skipping = plain;
+  skipping.skip = true;
+  const Parameters<double> parameters = make_parameters<double>(plain, 14);
+  const OwnedBatch batch = make_batch(18, 9, 2, 2, 4, true);
+  base::ThreadPool pool(1);
+  Workspace<double> workspace;
+  base::Array<double> without(8 * 4);
+  base::Array<double> with(8 * 4);
+  hidden_states<double>(pool, plain, parameters, batch.view(), false, workspace,
+                        without.view(8, 4));
+  hidden_states<double>(pool, skipping, parameters, batch.view(), false, workspace,
+                        with.view(8, 4));
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const auto place = static_cast<std::size_t>(i / 4 * 6 + 2 + i % 4);
+    for (std::int64_t c = 0; c < 4; ++c) {
+      const double row =
+          batch.mask[place] != 0 ? parameters.token_embedding()[batch.ids[place]][c] : 0.0;
+      EXPECT_EQ(with[i * 4 + c], without[i * 4 + c] + row);
+    }
+  }
+}
+
 TEST(Network, DoesNotReadWhatAMaskedPositionHolds) {
   for (const ModelConfig& config : every_model(9, 4, 5)) {
     SCOPED_TRACE(describe(config));
