@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/system.h"
@@ -161,25 +162,34 @@ void Run::resume() {
       std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command(), state.step);
 }
 
+// The smallest of the limits in steps, epochs and minutes; says which one it was.
 std::int64_t Run::steps_to_make() {
-  std::int64_t steps = settings_.steps;
-  const auto at_most = [&](std::int64_t limit) {
-    steps = steps > 0 ? std::min(steps, std::max<std::int64_t>(1, limit))
-                      : std::max<std::int64_t>(1, limit);
-  };
+  std::int64_t steps =
+      settings_.steps > 0 ? settings_.steps : std::numeric_limits<std::int64_t>::max();
+  std::string reason;
   if (settings_.epochs > 0) {
-    at_most(static_cast<std::int64_t>(
-        std::ceil(settings_.epochs * static_cast<double>(trainer_->batches_per_epoch()))));
+    const auto limit = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(
+               std::ceil(settings_.epochs * static_cast<double>(trainer_->batches_per_epoch()))));
+    if (limit < steps) reason = fmt::format("{} passes over the text", settings_.epochs);
+    steps = std::min(steps, limit);
   }
   if (settings_.minutes > 0) {
-    const std::int64_t done = trainer_->state().step;
-    at_most(done + steps_in_minutes(settings_.minutes));
+    double step_seconds = 0;
+    const std::int64_t limit =
+        trainer_->state().step + steps_in_minutes(settings_.minutes, step_seconds);
+    if (limit < steps) {
+      reason = fmt::format("what fits in {} minutes", settings_.minutes);
+      steps = limit;
+    }
+    reason += fmt::format(", about {:.1f} ms a step", 1e3 * step_seconds);
   }
+  if (!reason.empty()) events_.notice(fmt::format("{} steps: {}", steps, reason));
   return steps;
 }
 
 // Runs real steps for a moment and puts everything back.
-std::int64_t Run::steps_in_minutes(double minutes) {
+std::int64_t Run::steps_in_minutes(double minutes, double& step_seconds) {
   RunState& state = trainer_->state();
   const bool fresh = state.step == 0;
   state.schedule_steps = std::max<std::int64_t>(state.schedule_steps, 1);
@@ -190,7 +200,7 @@ std::int64_t Run::steps_in_minutes(double minutes) {
     trainer_->step();
     ++made;
   }
-  const double step_seconds = seconds_between(start, Clock::now()) / static_cast<double>(made);
+  step_seconds = seconds_between(start, Clock::now()) / static_cast<double>(made);
   double evaluation_seconds = 0;
   if (validation_plan_ && settings_.eval_every > 0) {
     const Clock::time_point before = Clock::now();
@@ -204,10 +214,7 @@ std::int64_t Run::steps_in_minutes(double minutes) {
       step_seconds + (settings_.eval_every > 0
                           ? evaluation_seconds / static_cast<double>(settings_.eval_every)
                           : 0.0);
-  const std::int64_t steps = std::max<std::int64_t>(1, rounded_down(budget / each));
-  events_.notice(
-      fmt::format("{} minutes: {} steps at {:.1f} ms a step", minutes, steps, 1e3 * step_seconds));
-  return steps;
+  return std::max<std::int64_t>(1, rounded_down(budget / each));
 }
 
 void Run::record_settings() {

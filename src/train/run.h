@@ -40,7 +40,7 @@ class Run {
   void fit_context(bool context_is_given, std::int64_t end);
   void hold_out(std::int64_t begin);
   std::int64_t steps_to_make();
-  std::int64_t steps_in_minutes(double minutes);
+  std::int64_t steps_in_minutes(double minutes, double& step_seconds);
   void record_settings();
   std::string command() const;
 
