@@ -299,14 +299,10 @@ bool Run::after_step() {
   return false;
 }
 
-void Run::log_step(bool at_end) {
-  RunState& state = trainer_->state();
-  if (state.loss_count == 0) return;
-  state.train_loss = state.loss_sum / static_cast<double>(state.loss_count);
-  if (!at_end) {  // an end that falls between two log lines leaves the sums for a resumed run
-    state.loss_sum = 0;
-    state.loss_count = 0;
-  }
+// The recent rate, over half a second at least; returns the seconds of the loop without
+// evaluations.
+double Run::measure_rate() {
+  const RunState& state = trainer_->state();
   const double seconds = seconds_between(start_, Clock::now()) - evaluation_seconds_;
   if (seconds - mark_seconds_ > 0.5 || tokens_per_second_ == 0) {
     const double passed = std::max(seconds - mark_seconds_, 1e-9);
@@ -317,6 +313,18 @@ void Run::log_step(bool at_end) {
     mark_tokens_ = state.tokens;
     mark_step_ = state.step;
   }
+  return seconds;
+}
+
+void Run::log_step(bool at_end) {
+  RunState& state = trainer_->state();
+  if (state.loss_count == 0) return;
+  state.train_loss = state.loss_sum / static_cast<double>(state.loss_count);
+  if (!at_end) {  // an end that falls between two log lines leaves the sums for a resumed run
+    state.loss_sum = 0;
+    state.loss_count = 0;
+  }
+  const double seconds = measure_rate();
   nlohmann::ordered_json line = {{"step", state.step},
                                  {"train_loss", state.train_loss},
                                  {"learning_rate", trainer_->learning_rate()},
@@ -355,6 +363,7 @@ std::optional<double> Run::evaluate(bool at_end) {
 
 void Run::report(std::optional<double> validation_loss) {
   if (!events_.progress) return;
+  measure_rate();
   const RunState& state = trainer_->state();
   Progress progress;
   progress.step = state.step;
@@ -387,7 +396,8 @@ TrainResult Run::finish(bool interrupted) {
   RunState& state = trainer_->state();
   const double loop_seconds = seconds_between(start_, Clock::now()) - evaluation_seconds_;
   checkpoint();
-  if (state.step % settings_.log_every != 0) log_step(true);
+  const bool logged = state.step % settings_.log_every == 0;
+  if (!logged) log_step(true);
   const bool evaluated = settings_.eval_every > 0 && state.step % settings_.eval_every == 0;
   if (!interrupted && !evaluated) evaluate(true);
   if (settings_.patience > 0 && std::isfinite(state.best_loss)) {
@@ -395,7 +405,7 @@ TrainResult Run::finish(bool interrupted) {
     validation_loss_ = state.best_loss;
     store::save_model(folder_);
   }
-  report(validation_loss_);
+  if (!logged || !evaluated) report(interrupted || evaluated ? std::nullopt : validation_loss_);
 
   TrainResult result;
   result.steps = state.step;

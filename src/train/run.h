@@ -47,6 +47,7 @@ class Run {
   void one_step();
   [[noreturn]] void explain_divergence(const std::string& what) const;
   bool after_step();
+  double measure_rate();
   void log_step(bool at_end);
   std::optional<double> evaluate(bool at_end);
   void report(std::optional<double> validation_loss);
