@@ -76,9 +76,11 @@ void apply_consequences(Settings& settings, const Given& given) {
   const auto free = [&](const char* name) { return !is_given(given, name); };
   if (settings.mixer == "none" && free("hidden")) settings.hidden = 0;
   if (settings.hidden < 0) settings.hidden = settings.dim;
+  if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
+  // Without the MLP a tied head could only score a token by its likeness to the one before.
+  if (settings.hidden == 0 && free("tied")) settings.tied = false;
   if (settings.tied && free("bias")) settings.bias = false;
   if (settings.tied && free("row-updates")) settings.row_updates = "dense";
-  if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
   if (settings.optimizer != "adamw" && free("weight-decay")) settings.weight_decay = 0;
   if (!settings.validation_file.empty() && free("validation")) settings.validation = "none";
   const bool holds_out = validation_fraction(settings) > 0 || !settings.validation_file.empty();
