@@ -23,12 +23,14 @@ namespace lexirow::train {
 
 namespace {
 
-std::vector<std::string> absolute(const std::vector<std::string>& paths) {
-  std::vector<std::string> result;
-  for (const std::string& path : paths) {
-    result.push_back(std::filesystem::absolute(path).lexically_normal().string());
-  }
-  return result;
+// Paths are stored so that a run can go on from any working folder.
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+std::vector<std::string> absolute(std::vector<std::string> paths) {
+  for (std::string& path : paths) path = absolute(path);
+  return paths;
 }
 
 // Standard input is read twice (vocabulary, ids) and again at a resume: it becomes a file.
@@ -121,6 +123,7 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   for (const auto& [name, text] : request.given) set_setting(settings, name, text);
   const TextFacts facts = look_at_corpus(files, settings);
   settings = resolve_settings(request.given, facts, choice);
+  settings.validation_file = absolute(settings.validation_file);
   if (!choice.empty()) events.notice(choice);
 
   base::ThreadPool pool(request.threads);
@@ -141,7 +144,7 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
   for (const auto& [name, text] : given) {
     if (name == "preset") continue;
     Settings wished = settings;
-    set_setting(wished, name, text);
+    set_setting(wished, name, name == "validation-file" ? absolute(text) : text);
     for (const SettingField& field : setting_fields()) {
       if (field.name != name) continue;
       const std::string stored = setting_text(settings, field);
