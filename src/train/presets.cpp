@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kSmallText = 2'000'000;
 constexpr std::int64_t kLargeText = 20'000'000;
+constexpr std::int64_t kFewWords = 300'000;  // bytes up to which words need more passes
 
 // What the presets for real use share. The limits by epochs keep a short text from being learned by
 // heart in the ten minutes; the figures are in docs/training.md.
@@ -68,7 +69,10 @@ void apply_preset(Settings& settings, const std::string& preset, const TextFacts
   apply(settings, kCommon);
   apply(settings, preset == "word" ? kWord : kCharacter);
   settings.validation = facts.bytes < kSmallText ? "0.1" : "0.05";
-  if (preset == "word") settings.min_count = facts.bytes > kLargeText ? 5 : 3;
+  if (preset == "word") {
+    settings.min_count = facts.bytes > kLargeText ? 5 : 3;
+    if (facts.bytes > kFewWords) settings.epochs = 8;
+  }
 }
 
 // What follows from other settings unless it was given itself.
