@@ -67,6 +67,7 @@ text::VocabularyOptions vocabulary_options(const Settings& settings) {
   options.bos = settings.bos;
   options.eos = settings.eos;
   options.eos_per_line = settings.eos;
+  options.lines = settings.documents == "line";
   options.strict = settings.strict;
   return options;
 }
