@@ -142,7 +142,8 @@ train::TrainRequest request_of(const Arguments& arguments) {
 void print_result_json(const train::TrainResult& result) {
   Json json;
   json["steps"] = result.steps;
-  json["train_loss"] = result.train_loss;
+  // Stopped before the first step, there is no loss to tell.
+  json["train_loss"] = result.tokens > 0 ? Json(result.train_loss) : Json(nullptr);
   json["validation_loss"] = result.validation_loss ? Json(*result.validation_loss) : Json(nullptr);
   json["tokens"] = result.tokens;
   json["tokens_per_second"] = result.tokens_per_second;
@@ -158,10 +159,12 @@ void print_result_json(const train::TrainResult& result) {
 void print_result(const train::TrainResult& result) {
   print(fmt::format("{} in {}: {} tokens, {:.0f} tokens/s\n", counted(result.steps, "step"),
                     duration(result.seconds), rounded(result.tokens), result.tokens_per_second));
-  print(fmt::format("train loss {:.4f}{} nats a token\n", result.train_loss,
-                    result.validation_loss
-                        ? fmt::format(", held-out loss {:.4f}", *result.validation_loss)
-                        : std::string()));
+  if (result.tokens > 0) {
+    print(fmt::format("train loss {:.4f}{} nats a token\n", result.train_loss,
+                      result.validation_loss
+                          ? fmt::format(", held-out loss {:.4f}", *result.validation_loss)
+                          : std::string()));
+  }
   print(fmt::format("model {}: {} tokens in the vocabulary, {} parameters; peak memory {}\n",
                     result.model, result.vocab_size, rounded(result.parameters),
                     bytes_text(result.peak_memory_bytes)));

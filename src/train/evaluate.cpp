@@ -19,16 +19,29 @@ namespace {
 
 constexpr std::int64_t kLinesAtOnce = 256;
 constexpr std::int64_t kRows = 32;
+constexpr std::int64_t kIdsAtOnce = std::int64_t{1} << 16;
 
-// Bytes of the tokens that are predicted: the first of each document is not.
+// Bytes of text that the predicted tokens stand for: <eos> for a line end, other special tokens for
+// nothing. The first token of each document is not predicted.
 std::int64_t predicted_bytes(const PreparedCorpus& corpus, const text::Tokenizer& tokenizer) {
-  std::int64_t bytes = corpus.corpus_counts.text_bytes;
+  const text::SpecialTokens& special = tokenizer.specials();
+  std::vector<std::int64_t> width(static_cast<std::size_t>(tokenizer.vocab_size()));
+  for (Id id = 0; id < static_cast<Id>(width.size()); ++id) {
+    const bool empty = id == special.pad || id == special.bos || id == special.unk;
+    width[static_cast<std::size_t>(id)] =
+        id == special.eos ? 1
+        : empty           ? 0
+                          : static_cast<std::int64_t>(tokenizer.token_bytes(id).size());
+  }
+  std::int64_t bytes = 0;
+  std::vector<Id> ids;
   const std::vector<std::int64_t>& boundaries = corpus.stream->boundaries();
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
-    if (boundaries[i] == boundaries[i + 1]) continue;
-    Id first = kNoId;
-    corpus.stream->read(boundaries[i], {&first, 1});
-    bytes -= static_cast<std::int64_t>(tokenizer.token_bytes(first).size());
+    for (std::int64_t begin = boundaries[i] + 1; begin < boundaries[i + 1]; begin += kIdsAtOnce) {
+      ids.resize(static_cast<std::size_t>(std::min(kIdsAtOnce, boundaries[i + 1] - begin)));
+      corpus.stream->read(begin, ids);
+      for (const Id id : ids) bytes += width[static_cast<std::size_t>(id)];
+    }
   }
   return bytes;
 }

@@ -18,6 +18,8 @@ class OutputFolder {
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   const std::string& path() const { return path_; }
+  /// Where the old model is kept meanwhile; empty: there was none.
+  const std::string& set_aside() const { return set_aside_; }
   /// A whole model has been written: the old one may go.
   void saved();
 

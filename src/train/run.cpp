@@ -130,6 +130,7 @@ void Run::begin() {
   record_settings();
   events_.notice("lexirow " + command());
   history_ = std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command());
+  checkpoint();  // from here on the folder can be resumed, whatever happens
 }
 
 void Run::resume() {
@@ -155,7 +156,7 @@ void Run::resume() {
   saved_step_ = state.step;
   const std::int64_t steps = steps_to_make();
   load();  // a probe has moved the weights
-  state.steps = steps;
+  state.steps = std::max(steps, state.step);
   record_settings();
   events_.notice(fmt::format("going on at step {} of {}", state.step, state.steps));
   history_ =
@@ -182,9 +183,11 @@ std::int64_t Run::steps_to_make() {
       reason = fmt::format("what fits in {} minutes", settings_.minutes);
       steps = limit;
     }
-    reason += fmt::format(", about {:.1f} ms a step", 1e3 * step_seconds);
+    reason +=
+        fmt::format("{}about {:.1f} ms a step", reason.empty() ? "" : ", ", 1e3 * step_seconds);
   }
-  if (!reason.empty()) events_.notice(fmt::format("{} steps: {}", steps, reason));
+  if (!reason.empty())
+    events_.notice(fmt::format("{} {}: {}", steps, steps == 1 ? "step" : "steps", reason));
   return steps;
 }
 
@@ -209,7 +212,9 @@ std::int64_t Run::steps_in_minutes(double minutes, double& step_seconds) {
     evaluation_seconds = seconds_between(before, Clock::now());
   }
   if (fresh) trainer_->draw();
-  const double budget = minutes * 60 - seconds_between(start_, Clock::now()) - evaluation_seconds;
+  // However long the probe took, half of the time is for training.
+  const double budget = std::max(
+      minutes * 30, minutes * 60 - seconds_between(start_, Clock::now()) - evaluation_seconds);
   const double each =
       step_seconds + (settings_.eval_every > 0
                           ? evaluation_seconds / static_cast<double>(settings_.eval_every)
@@ -240,10 +245,10 @@ TrainResult Run::go(const std::atomic<bool>& stop) {
   start_ = last_save_ = Clock::now();
   tokens_at_start_ = mark_tokens_ = state.tokens;
   mark_step_ = state.step;
-  while (state.step < state.steps) {
+  while (state.step < state.steps && !out_of_patience()) {
     if (stop.load()) return finish(true);
     one_step();
-    if (!after_step()) break;
+    after_step();
   }
   return finish(false);
 }
@@ -253,11 +258,11 @@ void Run::one_step() {
     trainer_->step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
-    explain_divergence(error.what());
+    explain_divergence(trainer_->state().step + 1, error.what());
   }
 }
 
-void Run::explain_divergence(const std::string& what) const {
+void Run::explain_divergence(std::int64_t step, const std::string& what) const {
   std::vector<std::int64_t> begins = trainer_->last_begins();
   std::sort(begins.begin(), begins.end());
   begins.resize(std::min<std::size_t>(begins.size(), 3));
@@ -265,22 +270,29 @@ void Run::explain_divergence(const std::string& what) const {
   for (const text::TokenPlace& place :
        text::locate_tokens(corpus_.files, corpus_rules(settings_), *folder_.tokenizer,
                            encode_rules(settings_), document_rules(settings_), begins)) {
-    places += fmt::format("{}{}:{}", places.empty() ? "" : ", ", place.path, place.line);
+    const std::string name = fmt::format("{}:{}", place.path, place.line);
+    if (places.ends_with(name)) continue;
+    places += (places.empty() ? "" : ", ") + name;
   }
-  const std::string kept = saved_step_ >= 0
-                               ? fmt::format("the last good checkpoint, of step {}, is kept in {}",
-                                             saved_step_, folder_.path)
-                               : std::string("no checkpoint had been written yet");
+  const std::string kept =
+      saved_step_ > 0
+          ? fmt::format("the last good checkpoint, of step {}, is kept in {}", saved_step_,
+                        folder_.path)
+          : fmt::format("no step had been saved yet, {} holds the weights as drawn", folder_.path);
   throw Error(ErrorKind::numeric,
               fmt::format("training stopped at step {}: {}. Learning rate {:.3g}; the batch has {} "
-                          "rows, among them those that begin at {}. {}. Try a lower --lr, --clip 1 "
+                          "rows, among them those that begin at {}; {}. Try a lower --lr, --clip 1 "
                           "or a --warmup",
-                          trainer_->state().step + 1, what, trainer_->learning_rate(),
-                          trainer_->last_begins().size(), places, kept));
+                          step, what, trainer_->learning_rate(), trainer_->last_begins().size(),
+                          places, kept));
 }
 
-// Log lines, evaluation and checkpoints that fall on this step; false when patience has run out.
-bool Run::after_step() {
+bool Run::out_of_patience() const {
+  return settings_.patience > 0 && trainer_->state().without_gain >= settings_.patience;
+}
+
+// Log lines, evaluation and checkpoints that fall on this step.
+void Run::after_step() {
   const RunState& state = trainer_->state();
   const bool log = state.step % settings_.log_every == 0;
   if (log) log_step(false);
@@ -293,10 +305,9 @@ bool Run::after_step() {
   const bool by_time = settings_.save_seconds > 0 &&
                        seconds_between(last_save_, Clock::now()) >= settings_.save_seconds;
   if ((by_steps || by_time) && state.step < state.steps) checkpoint();
-  if (settings_.patience == 0 || state.without_gain < settings_.patience) return true;
+  if (!out_of_patience()) return;
   events_.notice(fmt::format("stopped at step {}: {} held-out losses without gain since step {}",
                              state.step, state.without_gain, state.best_step));
-  return false;
 }
 
 // The recent rate, over half a second at least; returns the seconds of the loop without
@@ -343,6 +354,9 @@ std::optional<double> Run::evaluate(bool at_end) {
                        *validation_plan_, settings_.batch, trainer_->workspace())
           .loss.mean();
   RunState& state = trainer_->state();
+  if (!std::isfinite(loss)) {
+    explain_divergence(state.step, "the held-out loss is not a finite number");
+  }
   nlohmann::ordered_json line = {{"step", state.step}, {"validation_loss", loss}};
   if (at_end) line["at_end"] = true;
   history_->append(line);
@@ -382,12 +396,20 @@ void Run::report(std::optional<double> validation_loss) {
 }
 
 void Run::checkpoint() {
+  try {
+    trainer_->check_last_batch();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    explain_divergence(trainer_->state().step, error.what());
+  }
   std::vector<store::StateTensor> tensors;
   for (const Trainer::Tensor& tensor : trainer_->tensors()) {
     tensors.push_back({tensor.name, tensor.values});
   }
-  store::save_training_state(folder_.path, tensors, folder_.ledger, to_json(trainer_->state()));
+  // The model first: it is refused when a weight is not finite, and a state newer than the model is
+  // what must not be, since a resumed run reads everything from the state.
   store::save_model(folder_);
+  store::save_training_state(folder_.path, tensors, folder_.ledger, to_json(trainer_->state()));
   saved_step_ = trainer_->state().step;
   last_save_ = Clock::now();
 }

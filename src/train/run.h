@@ -45,8 +45,9 @@ class Run {
   std::string command() const;
 
   void one_step();
-  [[noreturn]] void explain_divergence(const std::string& what) const;
-  bool after_step();
+  [[noreturn]] void explain_divergence(std::int64_t step, const std::string& what) const;
+  bool out_of_patience() const;
+  void after_step();
   double measure_rate();
   void log_step(bool at_end);
   std::optional<double> evaluate(bool at_end);

@@ -117,6 +117,10 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
                 "no corpus given; name files, folders or - for standard input");
   }
   OutputFolder output(request.out, request.force);
+  if (!output.set_aside().empty()) {
+    events.notice(
+        fmt::format("the old model is kept as {} until this one is finished", output.set_aside()));
+  }
   const std::vector<std::string> corpus = absolute(spool_stdin(request.corpus, output.path()));
   const text::CorpusFiles files = list_and_say(corpus, events.notice);
   Settings settings;
@@ -142,7 +146,7 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
 Settings resumed_settings(const store::ModelFolder& folder, const Given& given) {
   Settings settings = stored_settings(folder);
   for (const auto& [name, text] : given) {
-    if (name == "preset") continue;
+    if (name == "preset" && text == "auto") continue;
     Settings wished = settings;
     set_setting(wished, name, name == "validation-file" ? absolute(text) : text);
     for (const SettingField& field : setting_fields()) {

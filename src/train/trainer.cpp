@@ -37,6 +37,8 @@ void Trainer::draw() {
   folder_.ledger = rows::Ledger(folder_.config.vocab_size);
   optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
   if (settings_.patience > 0) best_ = folder_.parameters;
+  learning_rate_ = 0;
+  batch_ = text::Batch();
   const std::uint64_t fingerprint = state_.fingerprint;
   state_ = RunState();
   state_.fingerprint = fingerprint;
@@ -128,6 +130,19 @@ std::vector<Trainer::Tensor> Trainer::tensors() {
     }
   }
   return result;
+}
+
+void Trainer::set_optimizer_steps(std::int64_t steps) {
+  optimizer_->set_steps(steps);
+  learning_rate_ =
+      steps > 0 ? optim::learning_rate(schedule(settings_, state_.schedule_steps), steps) : 0;
+}
+
+void Trainer::check_last_batch() {
+  if (batch_.counted == 0) return;
+  const model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+  check_loss(
+      model::evaluate<float>(pool_, folder_.config, folder_.parameters, view, workspace_, {}));
 }
 
 void Trainer::keep_best() {

@@ -50,7 +50,12 @@ class Trainer {
     base::View1<float> values;
   };
   std::vector<Tensor> tensors();
-  void set_optimizer_steps(std::int64_t steps) { optimizer_->set_steps(steps); }
+  /// Goes on behind `steps` steps of an earlier run: bias correction and learning rate.
+  void set_optimizer_steps(std::int64_t steps);
+
+  /// Evaluates the last batch once more under the weights as they are now, so that weights which
+  /// the last update ruined are never saved. Throws Error(numeric) as step() does.
+  void check_last_batch();
 
   /// Keeps a copy of the parameters as the best so far.
   void keep_best();

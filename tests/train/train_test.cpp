@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "files/safetensors.h"
@@ -185,6 +186,69 @@ TEST(Train, ADivergingRateStopsInOrder) {
   EXPECT_NE(text.find("Learning rate 1e+06"), std::string::npos) << text;
   EXPECT_NE(text.find("text.txt:"), std::string::npos) << text;
   EXPECT_NE(text.find("--lr"), std::string::npos) << text;
+}
+
+TEST(Train, WeightsThatTheLastStepRuinedAreNotSavedAsFinished) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  for (const char* validation : {"none", "0.1"}) {
+    const std::string text = error_of(small_request(
+        folder, std::string("m") + validation,
+        {{"lr", "1e38"}, {"optimizer", "sgd"}, {"steps", "1"}, {"validation", validation}}));
+    EXPECT_NE(text.find("training stopped at step 1"), std::string::npos) << text;
+  }
+}
+
+TEST(Train, AResumeWithNothingLeftChangesNothing) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  TrainRequest request = small_request(folder, "m", {{"steps", "41"}});
+  QuietRun()(request);
+  const std::string before = identical_parts(request.out);
+  request.resume = true;
+  request.given.clear();
+  EXPECT_EQ(QuietRun()(request).steps, 41);
+  EXPECT_EQ(identical_parts(request.out) == before, true);
+  request.given = {{"preset", "word"}};
+  EXPECT_NE(error_of(request).find("--preset is plain"), std::string::npos) << error_of(request);
+}
+
+TEST(Train, CanBeResumedFromTheFirstMomentOn) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  QuietRun()(small_request(folder, "whole", {}));
+  TrainRequest request = small_request(folder, "stopped", {});
+  QuietRun first;
+  first.stop = true;
+  EXPECT_EQ(first(request).steps, 0);
+  request.resume = true;
+  request.given.clear();
+  QuietRun()(request);
+  EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true);
+}
+
+TEST(Train, BitsPerByteDividesByTheBytesThatArePredicted) {
+  const TempFolder folder;
+  const std::string text = small_text(40);
+  folder.write("text.txt", text);
+  const auto lines = static_cast<double>(std::count(text.begin(), text.end(), '\n'));
+  const auto all = static_cast<double>(text.size());
+  base::ThreadPool pool(1);
+  const std::vector<std::pair<Given, double>> cases = {
+      {{}, all - 1},
+      {{{"bos", "true"}}, all},
+      {{{"documents", "line"}}, all - 2 * lines},
+      {{{"documents", "line"}, {"eos", "true"}}, all - lines},
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    TrainRequest request = small_request(folder, "m" + std::to_string(i), cases[i].first);
+    QuietRun()(request);
+    const EvalReport report =
+        evaluate_file(pool, store::open_model(request.out), folder.path("text.txt"));
+    const double bytes = report.loss * static_cast<double>(report.tokens) / std::log(2.0) /
+                         report.bits_per_byte.value();
+    EXPECT_NEAR(bytes, cases[i].second, 1e-6 * all) << i;
+  }
 }
 
 TEST(Train, SaysWhatIsWrongWithTheText) {
