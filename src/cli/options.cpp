@@ -299,11 +299,17 @@ Arguments parse_arguments(const Verb& verb, const std::vector<std::string>& word
   try {
     return ArgumentsBuilder(verb).build(run_parser(verb, words));
   } catch (const CLI::ParseError& error) {
+    const bool mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
     if (std::find(words.begin(), words.end(), "--help") != words.end()) {
       return ArgumentsBuilder(verb).build({{}, {}, true});
     }
-    throw UsageError(
-        fmt::format("{}. `lexirow {} --help` lists the options.", error.what(), verb.name));
+    const std::string what = error.what();
+    for (const Option& option : verb.options) {
+      if (!mismatch || !what.starts_with(spelling(option) + ":")) continue;
+      throw UsageError(fmt::format("{0} has too few values: it is written {0} {1}.",
+                                   spelling(option), option.value));
+    }
+    throw UsageError(fmt::format("{}. `lexirow {} --help` lists the options.", what, verb.name));
   }
 }
 

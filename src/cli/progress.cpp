@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/output.h"
 
@@ -48,7 +49,8 @@ ProgressDisplay::ProgressDisplay(double interval_seconds, const std::string& log
     : bar_(terminal(STDERR_FILENO)), interval_(interval_seconds), log_to_stdout_(log_json == "-") {
   if (log_json.empty() || log_to_stdout_) return;
   log_ = std::make_unique<files::AppendFile>(log_json);
-  if (!append) log_->cut_to(0);
+  std::error_code ignored;  // a pipe or device has nothing to cut
+  if (!append && std::filesystem::is_regular_file(log_json, ignored)) log_->cut_to(0);
 }
 
 void ProgressDisplay::show(const train::Progress& progress) {

@@ -12,6 +12,7 @@
 #include "lexirow/error.h"
 #include "proof/check.h"
 #include "text/corpus.h"
+#include "text/in_file.h"
 #include "text/token_stream.h"
 #include "train/derive.h"
 #include "train/sizes.h"
@@ -68,8 +69,14 @@ std::vector<Id> sample_ids(const store::ModelFolder& folder,
                               train::document_rules(settings));
   std::vector<Id> ids;
   std::vector<std::int64_t> boundaries;
-  encoder.push(sample, ids, boundaries);
-  if (sample.size() < kSampleBytes) encoder.end_file(ids, boundaries);
+  text::in_file(corpus.front(), [&] {
+    encoder.push(sample, ids, boundaries);
+    if (sample.size() < kSampleBytes) encoder.end_file(ids, boundaries);
+  });
+  if (ids.empty()) {
+    throw Error(ErrorKind::file,
+                fmt::format("{}: holds no text to check on", text::path_name(corpus.front())));
+  }
   return ids;
 }
 

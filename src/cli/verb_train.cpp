@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "lexirow/error.h"
+#include "store/json_file.h"
 #include "train/presets.h"
 #include "train/settings.h"
 #include "train/train.h"
@@ -99,14 +100,7 @@ train::Given stated_settings(const Arguments& arguments) {
   train::Given given;
   if (arguments.has("config")) {
     const std::string& path = arguments.text("config");
-    const std::string contents = read_bytes(path);
-    Json json;
-    try {
-      json = Json::parse(contents);
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(ErrorKind::file, fmt::format("{} is not JSON: {}", path, error.what()));
-    }
-    given = train::given_from_json(json, path);
+    given = train::given_from_json(store::read_json_file<Json>(path), path);
   }
   for (const auto& [name, text] : arguments.given()) {
     const auto& fields = train::setting_fields();

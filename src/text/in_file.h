@@ -11,13 +11,15 @@ inline std::string path_name(const std::string& path) {
   return path == "-" ? "stdin" : path;
 }
 
-/// Runs `work`; its errors name the file.
+/// Runs `work`; its errors name the file. What the text cannot be read as is a fault of the file,
+/// not of the arguments.
 template <typename Work>
 void in_file(const std::string& path, Work&& work) {
   try {
     work();
   } catch (const Error& error) {
-    throw Error(error.kind(), path_name(path) + ": " + error.what());
+    const bool contents = error.kind() == ErrorKind::argument;
+    throw Error(contents ? ErrorKind::file : error.kind(), path_name(path) + ": " + error.what());
   }
 }
 

@@ -2,6 +2,7 @@
 #include <utf8proc.h>
 
 #include <cmath>
+#include <unordered_map>
 #include <vector>
 
 #include "text/utf8.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr double kMostly = 0.7;
 constexpr std::size_t kLongestWord = 20;
 constexpr std::size_t kLongestUnspaced = 6;
+constexpr std::int64_t kOften = 3;  // a word learns from so many places at least
+constexpr double kRepeated = 0.25;
 
 bool is_letter(char32_t code) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
@@ -37,6 +40,7 @@ bool joins_letters(char32_t code) {
 struct Run {
   std::size_t letters = 0;
   bool word = false;
+  std::u32string core;  // from its first letter to its last
 };
 
 Run look_at_run(const std::u32string& run) {
@@ -52,11 +56,25 @@ Run look_at_run(const std::u32string& run) {
     last = i;
   }
   if (seen.letters == 0) return seen;
+  seen.core = run.substr(first, last - first + 1);
   seen.word = last - first + 1 <= (unspaced ? kLongestUnspaced : kLongestWord);
   for (std::size_t i = first; i <= last; ++i) {
     seen.word = seen.word && (is_letter(run[i]) || joins_letters(run[i]));
   }
   return seen;
+}
+
+using WordCounts = std::unordered_map<std::u32string, std::int64_t>;
+
+/// The words that stand there three times or more, as a share of all words.
+double repeated_share(const WordCounts& words) {
+  std::int64_t all = 0;
+  std::int64_t repeated = 0;
+  for (const auto& [word, count] : words) {
+    all += count;
+    if (count >= kOften) repeated += count;
+  }
+  return all == 0 ? 0 : static_cast<double>(repeated) / static_cast<double>(all);
 }
 
 }  // namespace
@@ -66,6 +84,7 @@ TextShape look_at(std::string_view sample) {
   std::size_t in_words = 0;
   std::size_t runs_in_line = 0;   // that hold letters
   std::size_t words_in_line = 0;  // letters of theirs
+  WordCounts words;
   std::u32string run;
   const auto end_run = [&] {
     const Run seen = look_at_run(run);
@@ -73,7 +92,9 @@ TextShape look_at(std::string_view sample) {
     if (seen.letters == 0) return;
     letters += seen.letters;
     ++runs_in_line;
-    if (seen.word) words_in_line += seen.letters;
+    if (!seen.word) return;
+    words_in_line += seen.letters;
+    ++words[seen.core];
   };
   const auto end_line = [&] {
     end_run();
@@ -94,12 +115,15 @@ TextShape look_at(std::string_view sample) {
     }
   }
   end_line();
-  if (letters == 0) return {false, "it holds no letters"};
+  if (letters == 0) return {false, "it holds no letters", false};
   const double share = static_cast<double>(in_words) / static_cast<double>(letters);
   const auto percent = std::floor(100 * share);
-  if (share >= kMostly)
-    return {true, fmt::format("{} % of its letters stand in words between spaces", percent)};
-  return {false, fmt::format("only {} % of its letters stand in words between spaces", percent)};
+  if (share >= kMostly) {
+    return {true, fmt::format("{} % of its letters stand in words between spaces", percent),
+            repeated_share(words) < kRepeated};
+  }
+  return {false, fmt::format("only {} % of its letters stand in words between spaces", percent),
+          false};
 }
 
 }  // namespace lexirow::text

@@ -151,6 +151,7 @@ TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& setting
   const text::TextShape shape = text::look_at(sample);
   facts.mostly_words = shape.mostly_words;
   facts.reason = shape.reason;
+  facts.rare_words = shape.rare_words;
   return facts;
 }
 
@@ -161,11 +162,7 @@ std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& f
   text::VocabularyBuilder builder(vocabulary_options(settings));
   if (settings.tokenizer != "byte") {  // its vocabulary is known
     text::CorpusCounts counts;
-    for (const std::string& path : files.paths) {
-      text::read_corpus_file(path, corpus_rules(settings), counts,
-                             [&](std::string_view chunk) { builder.push(chunk); });
-      builder.end_file();
-    }
+    text::count_corpus(files, corpus_rules(settings), builder, counts);
   }
   text::VocabularyReport report;
   std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);

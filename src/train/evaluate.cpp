@@ -131,6 +131,19 @@ class LineScorer {
 
 }  // namespace
 
+namespace {
+
+void refuse_no_number(double loss, const std::string& path) {
+  if (std::isfinite(loss)) return;
+  throw Error(
+      ErrorKind::numeric,
+      fmt::format("{}: the loss is {}, not a number: the model's weights are damaged or its "
+                  "training diverged; `lexirow check MODEL` says more",
+                  path, loss));
+}
+
+}  // namespace
+
 HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& config,
                          const model::Parameters<float>& parameters,
                          const text::TokenStream& stream, const text::WindowPlan& plan,
@@ -173,6 +186,7 @@ EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folde
   }
   EvalReport report;
   report.loss = held_out.loss.mean();
+  refuse_no_number(report.loss, path);
   report.perplexity = std::exp(report.loss);
   report.tokens = held_out.loss.counted;
   report.ignored = held_out.ignored;
@@ -184,6 +198,10 @@ EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folde
 void evaluate_lines(base::ThreadPool& pool, const store::ModelFolder& folder,
                     const std::string& path, const std::function<void(const LineScore&)>& score) {
   LineScorer scorer(pool, folder);
+  const auto checked = [&](const LineScore& line) {
+    if (line.loss) refuse_no_number(*line.loss, path);
+    score(line);
+  };
   text::CorpusCounts counts;
   std::string line;
   for (const std::string& file : text::list_corpus({path}).paths) {
@@ -191,16 +209,16 @@ void evaluate_lines(base::ThreadPool& pool, const store::ModelFolder& folder,
         file, corpus_rules(stored_settings(folder)), counts, [&](std::string_view chunk) {
           for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;) {
             line += chunk.substr(0, end);
-            scorer.add(line, score);
+            scorer.add(line, checked);
             line.clear();
             chunk.remove_prefix(end + 1);
           }
           line += chunk;
         });
-    if (!line.empty()) scorer.add(line, score);
+    if (!line.empty()) scorer.add(line, checked);
     line.clear();
   }
-  scorer.flush(score);
+  scorer.flush(checked);
 }
 
 }  // namespace lexirow::train

@@ -54,6 +54,10 @@ std::string choose_preset(const Given& given, const TextFacts& facts, std::strin
     choice = fmt::format("preset {}: it fits --tokenizer {}", preset, tokenizer);
     return preset;
   }
+  if (facts.mostly_words && facts.rare_words) {
+    choice = "preset character: too few of its words stand there three times to learn words from";
+    return "character";
+  }
   const std::string preset = facts.mostly_words ? "word" : "character";
   choice = fmt::format("preset {}: {}", preset, facts.reason);
   return preset;

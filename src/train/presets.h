@@ -10,8 +10,9 @@ namespace lexirow::train {
 /// What `--preset auto` knows about the text.
 struct TextFacts {
   bool mostly_words = false;
-  std::string reason;      ///< one clause, see text::look_at
-  std::int64_t bytes = 0;  ///< of all corpus files
+  std::string reason;       ///< one clause, see text::look_at
+  bool rare_words = false;  ///< too few words come back to learn from, see text::look_at
+  std::int64_t bytes = 0;   ///< of all corpus files
 };
 
 /// The settings of a run: the preset's, overridden by every one given, with what follows from them

@@ -117,6 +117,12 @@ void Run::hold_out(std::int64_t begin) {
   const bool asked = validation_fraction(settings_) > 0 || !settings_.validation_file.empty();
   validation_plan_.reset();
   if (!asked) return;
+  if (!settings_.validation_file.empty()) {
+    throw Error(ErrorKind::file,
+                fmt::format("--validation-file {}: got {} tokens, expected a text in which at "
+                            "least one follows another",
+                            settings_.validation_file, validation_stream_->size()));
+  }
   settings_.patience = 0;  // there is nothing to be patient about
   events_.notice("nothing is held out: the part would have fewer than 2 tokens");
 }

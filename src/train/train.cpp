@@ -29,7 +29,13 @@ std::string absolute(const std::string& path) {
 }
 
 std::vector<std::string> absolute(std::vector<std::string> paths) {
-  for (std::string& path : paths) path = absolute(path);
+  for (std::string& path : paths) {
+    if (path.empty()) {
+      throw Error(ErrorKind::argument,
+                  "CORPUS: one of the names is empty; give a text file, a folder, or - for stdin");
+    }
+    path = absolute(path);
+  }
   return paths;
 }
 
@@ -65,7 +71,14 @@ text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Not
 }
 
 void check_memory(const model::ModelConfig& config, const Settings& settings) {
-  const std::int64_t needed = model_sizes(config, settings).training_bytes;
+  std::int64_t needed = 0;
+  try {
+    needed = model_sizes(config, settings).training_bytes;
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("--dim {}, --hidden {}, --batch {}, --context {}: {}", config.dim,
+                            config.hidden, settings.batch, settings.context, error.what()));
+  }
   const std::int64_t available = base::available_memory_bytes();
   if (needed <= available) return;
   throw Error(

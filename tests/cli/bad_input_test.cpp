@@ -73,7 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"NoModel", "lexirow info", 2, {"MODEL"}},
         BadInput{"NoFile", "lexirow eval model", 2, {"FILE"}},
         BadInput{"Surplus", "lexirow info model more", 2, {"more"}},
-        BadInput{"ValueMissing", "lexirow train my.txt --out m --steps", 2, {"--steps"}},
+        BadInput{"ValueMissing", "lexirow train my.txt --out m --steps", 2, {"--steps N"}},
+        BadInput{"ValuesMissing",
+                 "lexirow similar --vectors 1,0",
+                 2,
+                 {"too few values", "--vectors X,Y,... X,Y,..."}},
+        BadInput{"EmptyName", "lexirow train '' --out m", 2, {"CORPUS", "empty"}},
         BadInput{
             "StepsAreAWord", "lexirow train my.txt --out m --steps many", 2, {"--steps", "many"}},
         BadInput{"StepsAreHalf", "lexirow train my.txt --out m --steps 1.5", 2, {"--steps", "1.5"}},
@@ -122,6 +127,20 @@ INSTANTIATE_TEST_SUITE_P(
                  "lexirow train short.txt --out m --preset plain --context 64",
                  1,
                  {"8", "64", "7"}},
+        BadInput{"SizeOverflows",
+                 "lexirow train my.txt --out m --preset plain --dim 1000000000",
+                 1,
+                 {"--dim 1000000000", "63 bits"}},
+        BadInput{
+            "EmptyValidationFile",
+            "lexirow train my.txt --out m --preset plain --steps 1 --validation-file empty.txt",
+            1,
+            {"empty.txt", "0 tokens"}},
+        BadInput{"StrictNamesTheFile",
+                 "printf 'a\\xffb' > bad.txt; lexirow train my.txt bad.txt --out m --preset plain "
+                 "--strict",
+                 1,
+                 {"bad.txt: line 1, column 2"}},
         BadInput{"MissingModel", "lexirow info no-model", 1, {"no-model"}},
         BadInput{"FolderIsNoModel", "lexirow generate void --prompt a", 1, {"void"}},
         BadInput{"ResumeNothing", "lexirow train --out m --resume", 1, {"m"}},
@@ -138,8 +157,10 @@ INSTANTIATE_TEST_SUITE_P(
                  {"config.json", "dims"}},
         BadInput{
             "ConfigMissing", "lexirow train my.txt --out m --config none.json", 1, {"none.json"}},
-        BadInput{
-            "ConfigNoJson", "lexirow train my.txt --out m --config my.txt", 1, {"my.txt", "JSON"}},
+        BadInput{"ConfigNoJson",
+                 "lexirow train my.txt --out m --config my.txt",
+                 1,
+                 {"my.txt: not valid JSON: parse"}},
         BadInput{"Diverges",
                  "lexirow train my.txt --out m --preset plain --optimizer sgd --lr 1e30 --steps 50",
                  1,
@@ -199,8 +220,13 @@ TEST(BadInputWithModel, IsRefused) {
       {"", "lexirow train my.txt --out model --steps 1", 1, {"model", "--force"}},
       {"", "lexirow train --out model --resume --dim 9", 2, {"--dim"}},
       {"", "lexirow check model --text none.txt", 1, {"none.txt"}},
+      {"", "lexirow check model --text .nothing", 1, {".nothing", "no text"}},
+      {"", "lexirow check model --text .foreign", 1, {".foreign", "U+0051"}},
+      {"", "lexirow eval model .foreign", 1, {".foreign", "U+0051"}},
   };
   place.write(".empty", "a");
+  place.write(".nothing", "");
+  place.write(".foreign", "Q");
   const std::string before = place.read("model/model.safetensors");
   for (const BadInput& bad : table) expect_refused(place, bad);
   EXPECT_EQ(place.read("model/model.safetensors"), before);

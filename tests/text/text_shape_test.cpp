@@ -41,6 +41,13 @@ TEST(TextShape, ACutAtTheEndIsNoMatter) {
   EXPECT_TRUE(look_at("two words caf\xC3").mostly_words);
 }
 
+TEST(TextShape, WordsThatDoNotComeBackAreRare) {
+  const TextShape once = look_at("the boats wait near every harbour until evening\n");
+  EXPECT_TRUE(once.mostly_words);
+  EXPECT_TRUE(once.rare_words);
+  EXPECT_FALSE(look_at("the boat, the lamp; the boat (the lamp) boat lamp\n").rare_words);
+}
+
 TEST(TextShape, CodeIsCharacters) {
   const TextShape shape = shape_of_file(std::string(LEXIROW_SOURCE_DIR) + "/src/text/corpus.cpp");
   EXPECT_FALSE(shape.mostly_words) << shape.reason;
