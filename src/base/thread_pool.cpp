@@ -4,24 +4,42 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "lexirow/error.h"
 
 namespace lexirow::base {
 
+namespace {
+// More would help nobody and could take every process number of the machine.
+constexpr int kMostThreads = 1024;
+}  // namespace
+
 ThreadPool::ThreadPool(int threads) {
-  if (threads < 1) {
+  if (threads < 1 || threads > kMostThreads) {
     throw Error(ErrorKind::argument,
-                fmt::format("threads: got {}, expected 1 or more; leave --threads out to use every "
+                fmt::format("threads: got {}, expected 1 to {}; leave --threads out to use every "
                             "core",
-                            threads));
+                            threads, kMostThreads));
   }
   workers_.reserve(static_cast<std::size_t>(threads - 1));
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+  } catch (const std::system_error&) {
+    const std::size_t started = workers_.size();
+    stop_workers();
+    throw Error(ErrorKind::io,
+                fmt::format("threads: the system gave {} of the {} asked for; lower --threads",
+                            started + 1, threads));
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop_workers();
+}
+
+void ThreadPool::stop_workers() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;

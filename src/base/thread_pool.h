@@ -16,7 +16,8 @@ namespace lexirow::base {
 /// the results are the same bytes for any number of threads.
 class ThreadPool {
  public:
-  /// `threads` in all, the calling one included; at least 1, never clamped to the cores.
+  /// `threads` in all, the calling one included; 1 to 1024, never clamped to the cores. Throws
+  /// Error(argument), or Error(io) when the system has no more threads to give.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -34,6 +35,7 @@ class ThreadPool {
 
  private:
   void worker_loop();
+  void stop_workers();
   void run_tiles();
 
   std::vector<std::thread> workers_;

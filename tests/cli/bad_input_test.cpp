@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"ValuesMissing",
                  "lexirow similar --vectors 1,0",
                  2,
-                 {"too few values", "--vectors X,Y,... X,Y,..."}},
+                 {"too few values", "--vectors X,Y,..."}},
         BadInput{"EmptyName", "lexirow train '' --out m", 2, {"CORPUS", "empty"}},
         BadInput{
             "StepsAreAWord", "lexirow train my.txt --out m --steps many", 2, {"--steps", "many"}},

@@ -196,7 +196,7 @@ TEST(EncodeCorpus, JoinsFilesAndNamesThem) {
   EXPECT_EQ(corpus.text_bytes, 5);
   files.paths.push_back(folder.write("c", "a\nb?"));
   EXPECT_HOLDS(
-      error_of(ErrorKind::argument,
+      error_of(ErrorKind::file,
                [&] { encode_corpus(files, {}, *tokenizer, {}, {}, corpus, counts, sink); }),
       folder.path("c") + ": line 2, column 2");
 }
