@@ -154,7 +154,8 @@ TEST(Parameters, AreNamedAndShapedAsThePlainTorchModule) {
                                                          {8},     {24, 8},  {24}};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_EQ(full.tensors()[i].shape, shapes[i]);
-    for (float value : full.tensors()[i].values) EXPECT_EQ(value, 0.0F);
+    const base::View1<const float> values = full.tensors()[i].values;
+    for (float value : values) EXPECT_EQ(value, 0.0F);
   }
   config.tied = true;
   config.bias = false;
