@@ -80,31 +80,18 @@ Vector affine(base::View2<const float> weight, base::View1<const float> bias, co
 }
 
 /// Positions that a mixer reads from p, whatever is visible.
-std::vector<int> read_from(const context::Mixer& mixer, int p, int count) {
-  const int window = static_cast<int>(mixer.window);
-  std::vector<int> positions;
-  for (int t = 0; t < count; ++t) {
-    bool reads = false;
-    switch (mixer.kind) {
-      case context::MixerKind::none:
-        reads = t == p;
-        break;
-      case context::MixerKind::mean:
-        reads = t <= p;
-        break;
-      case context::MixerKind::window:
-      case context::MixerKind::concat:
-        reads = t <= p && t > p - window;
-        break;
-      case context::MixerKind::full_mean:
-        reads = true;
-        break;
-      case context::MixerKind::centred:
-        reads = t >= p - 1 && t <= p + 1;
-        break;
-    }
-    if (reads) positions.push_back(t);
+std::vector<int> read_from(const std::string& mixer, int p, int count) {
+  int begin = 0;
+  int end = p + 1;
+  if (mixer == "none") begin = p;
+  if (mixer == "window:3" || mixer == "concat:3") begin = std::max(0, p - 2);
+  if (mixer == "full-mean") end = count;
+  if (mixer == "centred") {
+    begin = std::max(0, p - 1);
+    end = std::min(count, p + 2);
   }
+  std::vector<int> positions;
+  for (int t = begin; t < end; ++t) positions.push_back(t);
   return positions;
 }
 
@@ -115,7 +102,7 @@ ByHand by_hand(const store::ModelFolder& folder, const std::vector<Id>& ids,
   const int count = static_cast<int>(ids.size());
   const base::View2<const float> table = folder.parameters.token_embedding();
   std::vector<int> seen;
-  for (int t : read_from(config.mixer, p, count)) {
+  for (int t : read_from(context::mixer_name(config.mixer), p, count)) {
     if (std::find(without.begin(), without.end(), t) == without.end()) seen.push_back(t);
   }
   ByHand hand;
