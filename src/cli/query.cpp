@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
+#include "cli/options.h"
 #include "cli/output.h"
 #include "inspect/neighbours.h"
 #include "lexirow/error.h"
@@ -36,6 +39,23 @@ Id checked_row(const store::ModelFolder& folder, std::int64_t number) {
 
 base::View1<const float> row_of(const store::ModelFolder& folder, Id id) {
   return folder.parameters.token_embedding()[id];
+}
+
+std::vector<double> parse_vector(const std::string& option, const std::string& text) {
+  std::vector<double> values;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (error != std::errc() || rest != text.data() + end) {
+      throw UsageError(fmt::format("--{} takes numbers between commas, such as 1,0.5, not \"{}\".",
+                                   option, text));
+    }
+    values.push_back(value);
+    begin = end + 1;
+  }
+  return values;
 }
 
 }  // namespace lexirow::cli

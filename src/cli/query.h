@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.h"
 #include "store/model_folder.h"
@@ -17,5 +18,8 @@ Id checked_row(const store::ModelFolder& folder, std::int64_t number);
 
 /// The values of one row.
 base::View1<const float> row_of(const store::ModelFolder& folder, Id id);
+
+/// The numbers between commas that the user gave for `--option`. Throws UsageError.
+std::vector<double> parse_vector(const std::string& option, const std::string& text);
 
 }  // namespace lexirow::cli

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/array.h"
 #include "cli/output.h"
 #include "cli/program.h"
@@ -13,30 +11,13 @@
 namespace lexirow::cli {
 namespace {
 
-std::vector<double> parse_vector(const std::string& text) {
-  std::vector<double> values;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    double value = 0;
-    const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    if (error != std::errc() || rest != text.data() + end) {
-      throw UsageError(
-          fmt::format("--vectors takes numbers between commas, such as 1,0.5, not \"{}\".", text));
-    }
-    values.push_back(value);
-    begin = end + 1;
-  }
-  return values;
-}
-
 inspect::Similarity similarity_of_vectors(const Arguments& arguments) {
   if (!arguments.positionals("MODEL").empty()) {
     throw UsageError("--vectors takes the place of MODEL, A and B: give one or the other.");
   }
   const std::vector<std::string> texts = arguments.texts("vectors");
-  const std::vector<double> a = parse_vector(texts[texts.size() - 2]);
-  const std::vector<double> b = parse_vector(texts[texts.size() - 1]);
+  const std::vector<double> a = parse_vector("vectors", texts[texts.size() - 2]);
+  const std::vector<double> b = parse_vector("vectors", texts[texts.size() - 1]);
   if (a.size() != b.size()) {
     throw UsageError(fmt::format("the vectors have {} and {} values: both need the same number.",
                                  a.size(), b.size()));

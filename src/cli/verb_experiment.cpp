@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/thread_pool.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/query.h"
+#include "cli/verbs.h"
+#include "experiment/experiments.h"
+#include "experiment/report.h"
+#include "experiment/tiny_text.h"
+#include "files/atomic_write.h"
+#include "lexirow/error.h"
+
+namespace lexirow::cli {
+namespace {
+
+using experiment::Experiment;
+using experiment::Record;
+
+constexpr const char* kResults = "results.json";
+
+std::vector<const Experiment*> chosen_experiments(const std::string& name) {
+  std::vector<const Experiment*> chosen;
+  if (name == "all") {
+    for (const Experiment& each : experiment::all_experiments()) chosen.push_back(&each);
+  } else {
+    chosen.push_back(&experiment::find_experiment(name));
+  }
+  return chosen;
+}
+
+/// Where an older report stands it is replaced; another folder's files are left alone.
+void prepare_folder(const std::string& out) {
+  namespace fs = std::filesystem;
+  if (fs::exists(out) &&
+      (!fs::is_directory(out) || (!fs::is_empty(out) && !fs::exists(fs::path(out) / kResults)))) {
+    throw Error(
+        ErrorKind::io,
+        fmt::format("--out {} exists and is no report of experiments: name a new folder", out));
+  }
+  files::make_folder(out);
+}
+
+/// What changes the figures; the folder is always the same one, so that two runs into different
+/// folders write the same bytes.
+std::string command_of(const Arguments& arguments, const std::string& name) {
+  std::string command = fmt::format("lexirow experiment {} --out report", name);
+  for (const auto& [option, value] : arguments.given()) {
+    if (option == "json" || option == "threads" || option == "out") continue;
+    if ((option == "a" || option == "b") && name != "directions") continue;
+    command += option == "quick" ? " --quick" : fmt::format(" --{} {}", option, shell_word(value));
+  }
+  return command;
+}
+
+Record run_one(const Experiment& each, const experiment::Setting& setting,
+               const Arguments& arguments) {
+  say(each.name + " ...");
+  const auto begin = std::chrono::steady_clock::now();
+  Record record;
+  record.experiment = &each;
+  record.outcome = each.run(setting);
+  record.command = command_of(arguments, each.name);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  record.seconds = seconds.count();
+  return record;
+}
+
+void print_verdicts(const std::vector<Record>& records) {
+  for (const Record& record : records) {
+    print(fmt::format("{}  {}\n    {}\n",
+                      record.outcome.holds() ? "holds         " : "does not hold ",
+                      bold(record.experiment->name, 1), record.experiment->claim));
+    for (const experiment::Condition& condition : record.outcome.conditions) {
+      print(fmt::format("    {} {}: {} {} {}\n", condition.holds() ? "yes" : "NO ", condition.text,
+                        figure(condition.figure), experiment::relation_sign(condition.relation),
+                        figure(condition.limit)));
+    }
+  }
+}
+
+int run_experiment(const Arguments& arguments) {
+  const std::vector<const Experiment*> chosen = chosen_experiments(arguments.positional("NAME"));
+  base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
+  experiment::Setting setting{
+      .pool = pool,
+      .quick = arguments.flag("quick"),
+      .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
+      .text = arguments.has("text") ? read_bytes(arguments.text("text")) : experiment::tiny_text()};
+  setting.a = parse_vector("a", arguments.text("a"));
+  setting.b = parse_vector("b", arguments.text("b"));
+  const std::string& out = arguments.text("out");
+  if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
+  prepare_folder(out);
+  std::vector<Record> records;
+  for (const Experiment* each : chosen) records.push_back(run_one(*each, setting, arguments));
+  const std::string results = experiment::results_json(records, setting);
+  files::write_file_atomically(out + "/report.html", experiment::report_html(records, setting));
+  files::write_file_atomically(out + "/timings.json", experiment::timings_json(records, setting));
+  files::write_file_atomically(out + "/" + kResults, results);
+  if (arguments.flag("json")) {
+    print_json(Json::parse(results));
+  } else {
+    print_verdicts(records);
+    print(fmt::format("report: {}/report.html\n", out));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Verb experiment_verb() {
+  Verb verb;
+  verb.name = "experiment";
+  verb.summary = "tries what is said of embeddings, and writes a report";
+  verb.details =
+      "Every experiment states a claim, computes figures and judges the claim from them; one that "
+      "does not hold is reported so, and is no failure of the program. Writes report.html, "
+      "results.json (the same bytes for the same command) and timings.json into --out.";
+  Positional name{.name = "NAME", .help = "an experiment, or all"};
+  name.choices = {"all"};
+  for (const Experiment& each : experiment::all_experiments()) name.choices.push_back(each.name);
+  verb.positionals = {name};
+  verb.options = {
+      {.name = "out", .value = "DIR", .type = ValueType::folder, .help = "folder for the report"},
+      {.name = "quick", .type = ValueType::flag, .help = "smaller sizes: all within 3 minutes"},
+      {.name = "text",
+       .value = "FILE",
+       .type = ValueType::file,
+       .help = "the tiny corpus; without it a built-in one of 10 kB"},
+      {.name = "a", .value = "X,Y", .fallback = "1,0", .help = "first vector of directions"},
+      {.name = "b", .value = "X,Y", .fallback = "2,0", .help = "second vector of directions"},
+      seed_option("first of the seeds"),
+      threads_option(),
+      json_option(),
+  };
+  verb.examples = {"lexirow experiment overfit --out report --quick"};
+  verb.run = run_experiment;
+  return verb;
+}
+
+}  // namespace lexirow::cli
