@@ -19,6 +19,7 @@ Verb near_verb();
 Verb similar_verb();
 Verb walk_verb();
 Verb check_verb();
+Verb replay_verb();
 Verb experiment_verb();
 Verb completion_verb();
 
