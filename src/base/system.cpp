@@ -14,6 +14,14 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
+std::int64_t current_memory_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t total_pages = 0;
+  std::int64_t resident_pages = 0;
+  file >> total_pages >> resident_pages;
+  return resident_pages * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+}
+
 std::int64_t available_memory_bytes() {
   // MemAvailable counts what the page cache would give back; free pages alone do not.
   std::ifstream file("/proc/meminfo");

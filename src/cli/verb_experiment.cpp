@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +33,21 @@ std::vector<const Experiment*> chosen_experiments(const std::string& name) {
     chosen.push_back(&experiment::find_experiment(name));
   }
   return chosen;
+}
+
+/// A vector of two values whose products and squares neither overflow nor vanish.
+std::vector<double> parse_pair(const Arguments& arguments, const std::string& option) {
+  std::vector<double> values = parse_vector(option, arguments.text(option));
+  const auto fits = [](double value) {
+    return value == 0 || (std::abs(value) >= 1e-100 && std::abs(value) <= 1e100);
+  };
+  if (values.size() != 2 || !std::all_of(values.begin(), values.end(), fits)) {
+    throw UsageError(fmt::format(
+        "--{} takes two numbers, such as 1,0.5, each of them 0 or of a size from 1e-100 "
+        "to 1e100, not \"{}\".",
+        option, arguments.text(option)));
+  }
+  return values;
 }
 
 /// Where an older report stands it is replaced; another folder's files are left alone.
@@ -89,8 +106,8 @@ int run_experiment(const Arguments& arguments) {
       .quick = arguments.flag("quick"),
       .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
       .text = arguments.has("text") ? read_bytes(arguments.text("text")) : experiment::tiny_text()};
-  setting.a = parse_vector("a", arguments.text("a"));
-  setting.b = parse_vector("b", arguments.text("b"));
+  setting.a = parse_pair(arguments, "a");
+  setting.b = parse_pair(arguments, "b");
   const std::string& out = arguments.text("out");
   if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
   prepare_folder(out);
