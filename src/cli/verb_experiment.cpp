@@ -62,10 +62,12 @@ void prepare_folder(const std::string& out) {
   files::make_folder(out);
 }
 
+/// What changes the figures; the folder is always the same one, so that two runs into different
+/// folders write the same bytes.
 std::string command_of(const Arguments& arguments, const std::string& name) {
-  std::string command = "lexirow experiment " + name;
+  std::string command = fmt::format("lexirow experiment {} --out report", name);
   for (const auto& [option, value] : arguments.given()) {
-    if (option == "json" || option == "threads") continue;
+    if (option == "json" || option == "threads" || option == "out") continue;
     if ((option == "a" || option == "b") && name != "directions") continue;
     command += option == "quick" ? " --quick" : fmt::format(" --{} {}", option, shell_word(value));
   }

@@ -47,9 +47,9 @@ Json levels_to_json(const std::vector<Level>& levels) {
 }
 
 Json picture_to_json(const LineChart& chart) {
-  Json lines = Json::object();
+  Json lines = Json::array();
   for (const Line& line : chart.lines) {
-    lines[line.name] = {{"x", numbers(line.x)}, {"y", numbers(line.y)}};
+    lines.push_back({{"name", line.name}, {"x", numbers(line.x)}, {"y", numbers(line.y)}});
   }
   return {{"title", chart.title},
           {"x", chart.x_label},
@@ -59,10 +59,8 @@ Json picture_to_json(const LineChart& chart) {
 }
 
 Json picture_to_json(const HeatMap& map) {
-  return {{"title", map.title},
-          {"rows", map.rows},
-          {"columns", map.columns},
-          {"values", numbers(map.values)},
+  return {{"title", map.title}, {"low", number(map.low)}, {"high", number(map.high)},
+          {"rows", map.rows},   {"columns", map.columns}, {"values", numbers(map.values)},
           {"unit", map.unit}};
 }
 
@@ -73,6 +71,14 @@ Json picture_to_json(const BarChart& chart) {
           {"series", chart.series},
           {"values", numbers(chart.values)},
           {"levels", levels_to_json(chart.levels)}};
+}
+
+Json pictures_to_json(const std::vector<Picture>& pictures) {
+  Json list = Json::array();
+  for (const Picture& picture : pictures) {
+    list.push_back(std::visit([](const auto& each) { return picture_to_json(each); }, picture));
+  }
+  return list;
 }
 
 }  // namespace
@@ -119,8 +125,8 @@ bool Outcome::holds() const {
 }
 
 Json figures_to_json(const Outcome& outcome) {
-  Json json = Json::object();
-  for (const Figure& figure : outcome.figures) json[figure.name] = number(figure.value);
+  Json figures = Json::object();
+  for (const Figure& figure : outcome.figures) figures[figure.name] = number(figure.value);
   Json conditions = Json::array();
   for (const Condition& each : outcome.conditions) {
     conditions.push_back({{"text", each.text},
@@ -129,18 +135,15 @@ Json figures_to_json(const Outcome& outcome) {
                           {"limit", number(each.limit)},
                           {"holds", each.holds()}});
   }
-  json["conditions"] = conditions;
-  json["tables"] = tables_to_json(outcome.tables);
-  Json pictures = Json::array();
-  for (const Picture& picture : outcome.pictures) {
-    pictures.push_back(std::visit([](const auto& each) { return picture_to_json(each); }, picture));
-  }
-  json["pictures"] = pictures;
-  return json;
+  return {{"figures", figures},
+          {"conditions", conditions},
+          {"tables", tables_to_json(outcome.tables)},
+          {"pictures", pictures_to_json(outcome.pictures)}};
 }
 
 Json measured_to_json(const Outcome& outcome) {
-  return tables_to_json(outcome.measured_tables);
+  return {{"tables", tables_to_json(outcome.measured_tables)},
+          {"pictures", pictures_to_json(outcome.measured_pictures)}};
 }
 
 }  // namespace lexirow::experiment

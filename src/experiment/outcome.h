@@ -100,10 +100,10 @@ struct Outcome {
   bool holds() const;
 };
 
-/// The figures, conditions, tables and curves as JSON, numbers that are not finite as null. The
-/// order is that of the outcome.
+/// {"figures": {name: value}, "conditions": [], "tables": {name: [rows]}, "pictures": []}, numbers
+/// that are not finite as null. The order is that of the outcome.
 nlohmann::ordered_json figures_to_json(const Outcome& outcome);
-/// The measured tables.
+/// {"tables", "pictures"} of what was measured.
 nlohmann::ordered_json measured_to_json(const Outcome& outcome);
 
 }  // namespace lexirow::experiment

@@ -2,13 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lexirow/version.h"
+
 namespace lexirow::experiment {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 Json heading(const Setting& setting) {
-  return {{"quick", setting.quick}, {"seed", setting.seed}};
+  return {{"version", kVersion}, {"quick", setting.quick}, {"seed", setting.seed}};
 }
 
 std::string text_of(const Json& json) {
@@ -21,13 +23,11 @@ std::string results_json(const std::vector<Record>& records, const Setting& sett
   Json json = heading(setting);
   json["experiments"] = Json::array();
   for (const Record& record : records) {
-    json["experiments"].push_back({{"name", record.experiment->name},
-                                   {"claim", record.experiment->claim},
-                                   {"holds", record.outcome.holds()},
-                                   {"method", record.outcome.method},
-                                   {"reading", record.outcome.reading},
-                                   {"command", record.command},
-                                   {"figures", figures_to_json(record.outcome)}});
+    Json entry = {{"name", record.experiment->name},   {"claim", record.experiment->claim},
+                  {"holds", record.outcome.holds()},   {"method", record.outcome.method},
+                  {"reading", record.outcome.reading}, {"command", record.command}};
+    entry.update(figures_to_json(record.outcome));
+    json["experiments"].push_back(entry);
   }
   return text_of(json);
 }
@@ -36,9 +36,9 @@ std::string timings_json(const std::vector<Record>& records, const Setting& sett
   Json json = heading(setting);
   json["experiments"] = Json::array();
   for (const Record& record : records) {
-    json["experiments"].push_back({{"name", record.experiment->name},
-                                   {"seconds", record.seconds},
-                                   {"measured", measured_to_json(record.outcome)}});
+    Json entry = {{"name", record.experiment->name}, {"seconds", record.seconds}};
+    entry.update(measured_to_json(record.outcome));
+    json["experiments"].push_back(entry);
   }
   return text_of(json);
 }
