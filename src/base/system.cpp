@@ -1,5 +1,6 @@
 #include "base/system.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,12 +15,13 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::int64_t current_memory_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t total_pages = 0;
-  std::int64_t resident_pages = 0;
-  file >> total_pages >> resident_pages;
-  return resident_pages * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+std::int64_t allocated_memory_bytes() {
+#if defined(__GLIBC__)
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+#else
+  return 0;
+#endif
 }
 
 std::int64_t available_memory_bytes() {

@@ -6,6 +6,12 @@
 #include "train/model_slots.h"
 
 namespace lexirow::experiment {
+namespace {
+
+// Above this many parameters threads pay.
+constexpr std::int64_t kManyParameters = std::int64_t{1} << 17;
+
+}  // namespace
 
 template <Real T>
 BatchModel<T>::BatchModel(base::ThreadPool& pool, const model::ModelConfig& config,
@@ -17,19 +23,24 @@ BatchModel<T>::BatchModel(base::ThreadPool& pool, const model::ModelConfig& conf
 }
 
 template <Real T>
+base::ThreadPool& BatchModel<T>::pool() {
+  return parameters_.count() < kManyParameters ? single_ : pool_;
+}
+
+template <Real T>
 void BatchModel<T>::draw(std::uint64_t seed) {
   model::initialize<T>(config_, seed, model::Init::torch, parameters_);
 }
 
 template <Real T>
 double BatchModel<T>::loss(const model::BatchView& batch) {
-  return model::evaluate<T>(pool_, config_, parameters_, batch, workspace_, {}).mean();
+  return model::evaluate<T>(pool(), config_, parameters_, batch, workspace_, {}).mean();
 }
 
 template <Real T>
 double BatchModel<T>::find_gradients(const model::BatchView& batch) {
   gradients_.clear();
-  return model::evaluate_with_gradients<T>(pool_, config_, parameters_, batch, workspace_,
+  return model::evaluate_with_gradients<T>(pool(), config_, parameters_, batch, workspace_,
                                            gradients_)
       .mean();
 }
@@ -38,7 +49,7 @@ template <Real T>
 double BatchModel<T>::step(const model::BatchView& batch, double lr) {
   const double before = find_gradients(batch);
   // The slots are made anew: drawing or replacing parameters moves their arrays.
-  optimizer_->step(pool_, train::model_slots(config_, parameters_, gradients_), lr, T{1});
+  optimizer_->step(pool(), train::model_slots(config_, parameters_, gradients_), lr, T{1});
   return before;
 }
 
@@ -46,7 +57,7 @@ template <Real T>
 std::vector<T> BatchModel<T>::logits(const model::BatchView& batch) {
   const std::int64_t positions = batch.ids.size();
   std::vector<T> out(static_cast<std::size_t>(positions * config_.vocab_size));
-  model::all_logits<T>(pool_, config_, parameters_, batch, workspace_,
+  model::all_logits<T>(pool(), config_, parameters_, batch, workspace_,
                        {out.data(), {positions, config_.vocab_size}});
   return out;
 }

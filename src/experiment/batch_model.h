@@ -45,7 +45,11 @@ class BatchModel {
   base::Array<T> table_gradient() const;
 
  private:
+  /// Waking threads takes longer than running a small model.
+  base::ThreadPool& pool();
+
   base::ThreadPool& pool_;
+  base::ThreadPool single_{1};
   model::ModelConfig config_;
   model::Parameters<T> parameters_;
   model::Gradients<T> gradients_;

@@ -188,9 +188,14 @@ Outcome run_coordinates(const Setting& setting) {
       kDim, kLength, steps, setting.seed, text.unit(), kStretch, batch.counted, ids.size(),
       text.note);
   outcome.reading =
-      "No column of the table is a drawer with a meaning of its own: the same model can be written "
-      "in any coordinates. A rotation keeps who is near whom; a stretch keeps every prediction and "
-      "still changes cosines, so cosines are a fact about one table, not about the language.";
+      outcome.holds()
+          ? "No column of the table is a drawer with a meaning of its own: the same model can be "
+            "written in any coordinates. A rotation keeps who is near whom; a stretch keeps every "
+            "prediction and still changes cosines, so a cosine is a fact about one table, not "
+            "about "
+            "the language."
+          : "The claim needs a text of several different tokens, so that there are cosines to "
+            "change.";
   return outcome;
 }
 

@@ -24,7 +24,8 @@ inspect::Similarity compare(const Vector& a, const Vector& b) {
 }
 
 Vector scaled(const Vector& vector, double factor) {
-  return {factor * vector[0], factor * vector[1]};
+  // Adding 0 makes -0 a 0.
+  return {factor * vector[0] + 0, factor * vector[1] + 0};
 }
 
 std::string text_of(const Vector& vector) {
@@ -45,7 +46,7 @@ void add_row(Table& table, const std::string& what, const Vector& a, const Vecto
 /// What holds for any vector with a direction.
 void require_directions(Outcome& outcome, Table& table, const Vector& a) {
   const Vector opposite = scaled(a, -1);
-  const Vector turned = {-a[1], a[0]};
+  const Vector turned = {0 - a[1], a[0]};
   add_row(table, "a vector and itself", a, a);
   add_row(table, "a vector and its opposite", a, opposite);
   add_row(table, "a vector and itself turned by a right angle", a, turned);

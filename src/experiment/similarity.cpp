@@ -10,6 +10,7 @@
 #include "experiment/statistics.h"
 #include "experiment/tiny_text.h"
 #include "experiment/trial.h"
+#include "proof/examination.h"
 
 namespace lexirow::experiment {
 namespace {
@@ -57,28 +58,29 @@ std::vector<Id> choose_tokens(const TextIds& text) {
   return ids;
 }
 
-/// Puts tokens that share contexts beside each other, the closest pairs first, for the picture.
-void order_by_contexts(const TextIds& text, std::vector<Id>& ids) {
-  const std::vector<double> shared = shared_contexts(text, ids);
-  const std::size_t size = ids.size();
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = i + 1; j < size; ++j) pairs.emplace_back(i, j);
-  }
-  std::stable_sort(pairs.begin(), pairs.end(), [&](const auto& a, const auto& b) {
-    return shared[a.first * size + a.second] > shared[b.first * size + b.second];
-  });
-  std::vector<Id> ordered;
-  const auto add = [&](std::size_t i) {
-    if (std::find(ordered.begin(), ordered.end(), ids[i]) == ordered.end()) {
-      ordered.push_back(ids[i]);
+/// Tokens that share contexts beside each other, for the picture: groups whose members share them
+/// with the first, the groups of the commonest tokens first, up to four of a group.
+std::vector<Id> choose_shown(const std::vector<Id>& ids, const std::vector<std::uint8_t>& marked) {
+  constexpr std::size_t kOfGroup = 4;
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto home = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return marked[group.front() * ids.size() + i] != 0;
+    });
+    if (home == groups.end()) {
+      groups.push_back({i});
+    } else {
+      home->push_back(i);
     }
-  };
-  for (const auto& [i, j] : pairs) {
-    add(i);
-    add(j);
   }
-  if (!ordered.empty()) ids = std::move(ordered);
+  std::vector<Id> shown;
+  for (const std::vector<std::size_t>& group : groups) {
+    if (group.size() < 2) continue;
+    for (std::size_t i = 0; i < std::min(kOfGroup, group.size()); ++i) {
+      if (shown.size() < kShown) shown.push_back(ids[group[i]]);
+    }
+  }
+  return shown;
 }
 
 /// Mean share of each token's nearest by cosine that are among its nearest by distance.
@@ -137,30 +139,25 @@ Moment look(base::View2<const float> table, const std::vector<Id>& ids,
   return moment;
 }
 
-void judge(Outcome& outcome, const Moment& before, const Moment& after) {
+void compare_moments(Outcome& outcome, const Moment& before, const Moment& after) {
   Table table{"pairs",
               "Mean cosine of pairs of tokens",
               {"table", "pairs that share contexts", "other pairs", "difference", "p-value",
                "nearest by cosine that are nearest by distance, share"},
               {}};
-  const auto add = [&](const char* name, const Moment& moment) {
-    table.rows.push_back({name, moment.test.marked_mean, moment.test.other_mean,
-                          moment.test.marked_mean - moment.test.other_mean, moment.test.p_value,
-                          moment.overlap});
-  };
-  add("before training", before);
-  add("after training", after);
+  for (const Moment* moment : {&before, &after}) {
+    const std::string when = moment == &before ? "before" : "after";
+    const PairTest& test = moment->test;
+    table.rows.push_back({when + " training", test.marked_mean, test.other_mean,
+                          test.marked_mean - test.other_mean, test.p_value, moment->overlap});
+    const std::vector<Figure> figures = {
+        {when + " training: mean cosine of pairs that share contexts", test.marked_mean},
+        {when + " training: mean cosine of other pairs", test.other_mean},
+        {when + " training: p-value", test.p_value},
+        {when + " training: overlap of cosine and Euclidean neighbours", moment->overlap}};
+    outcome.figures.insert(outcome.figures.end(), figures.begin(), figures.end());
+  }
   outcome.tables.push_back(std::move(table));
-  outcome.figures = {{"pairs that share contexts", static_cast<double>(after.test.marked_pairs)},
-                     {"other pairs", static_cast<double>(after.test.other_pairs)},
-                     {"mean cosine of pairs that share contexts, before", before.test.marked_mean},
-                     {"mean cosine of pairs that share contexts, after", after.test.marked_mean},
-                     {"mean cosine of other pairs, before", before.test.other_mean},
-                     {"mean cosine of other pairs, after", after.test.other_mean},
-                     {"p-value before", before.test.p_value},
-                     {"p-value after", after.test.p_value},
-                     {"overlap of cosine and Euclidean neighbours, before", before.overlap},
-                     {"overlap of cosine and Euclidean neighbours, after", after.overlap}};
   outcome.require("after training: p-value of pairs that share contexts against other pairs",
                   after.test.p_value, Relation::at_most, kSignificance);
   outcome.require("the difference of their mean cosines, after training less before",
@@ -171,18 +168,28 @@ void judge(Outcome& outcome, const Moment& before, const Moment& after) {
                   after.overlap, Relation::less, 1);
 }
 
+/// Without pairs of both kinds there is nothing to compare.
+void judge(Outcome& outcome, const Moment& before, const Moment& after) {
+  const auto marked = static_cast<double>(after.test.marked_pairs);
+  const auto others = static_cast<double>(after.test.other_pairs);
+  outcome.figures = {{"pairs that share contexts", marked}, {"other pairs", others}};
+  outcome.require("pairs of tokens that share contexts", marked, Relation::greater, 0);
+  outcome.require("other pairs of tokens", others, Relation::greater, 0);
+  if (marked > 0 && others > 0) compare_moments(outcome, before, after);
+}
+
 }  // namespace
 
 Outcome run_similarity(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_readably(setting.text);
   const std::int64_t steps = setting.quick ? 800 : 3000;
-  std::vector<Id> ids = choose_tokens(text);
-  order_by_contexts(text, ids);
+  const std::vector<Id> ids = choose_tokens(text);
   std::vector<std::uint8_t> marked;
   for (double shared : shared_contexts(text, ids)) marked.push_back(shared >= kShared);
 
   Trial trial(setting.pool, text, trial_settings("none", kLength, kDim, 32, steps, setting.seed));
+  const model::Parameters<float> first = trial.parameters();
   trial.train_to(steps);
   model::Parameters<float> drawn(trial.config());
   model::initialize<float>(trial.config(), setting.seed, model::Init::torch, drawn);
@@ -190,8 +197,16 @@ Outcome run_similarity(const Setting& setting) {
   const Moment after =
       look(std::as_const(trial.parameters()).token_embedding(), ids, marked, setting);
   judge(outcome, before, after);
-  outcome.pictures.emplace_back(cosine_map("Before training", text, before.pairs, kShown));
-  outcome.pictures.emplace_back(cosine_map("After training", text, after.pairs, kShown));
+  outcome.require("the table drawn again: values that are not those training began with",
+                  static_cast<double>(proof::differing_bits(first, drawn)), Relation::equal, 0);
+  const std::vector<Id> shown = choose_shown(ids, marked);
+  const auto show = [&](const char* title, base::View2<const float> table) {
+    outcome.pictures.emplace_back(cosine_map(title, text, compare_rows(table, shown), kShown));
+  };
+  if (!shown.empty()) {
+    show("Before training", std::as_const(drawn).token_embedding());
+    show("After training", std::as_const(trial.parameters()).token_embedding());
+  }
   outcome.tables.push_back(neighbour_table(text, after.pairs));
   outcome.method = fmt::format(
       "Mixer none (D {}, {} steps, seed {}) is trained on the text, by {}. Of the {} commonest "
@@ -199,15 +214,18 @@ Outcome run_similarity(const Setting& setting) {
       "that occur {} times or more, two share contexts when at least half of what follows them is "
       "the same; nothing of the model enters that. The table before training is drawn again from "
       "the seed. The p-value is that of a permutation test: the share of random exchanges of the "
-      "tokens that set both kinds of pairs as far apart. Nearest are {} tokens.{}",
+      "tokens that set both kinds of pairs as far apart. The pictures show groups of tokens that "
+      "share contexts with the first of the group. Nearest are {} tokens.{}",
       kDim, steps, setting.seed, text.unit(), ids.size(), kLeastCount, kNeighbours, text.note);
   outcome.reading =
-      "Before training, cosines are chance. Training moves tokens that are followed by the same "
-      "words in the same direction, because they get the same gradients; nobody told the model "
-      "what "
-      "they mean. And similar depends on the measure: neighbours by cosine are not all neighbours "
-      "by "
-      "distance.";
+      outcome.holds()
+          ? "Before training, cosines are chance. Training moves tokens that are followed by the "
+            "same ones in the same direction, because they get the same gradients; nobody told the "
+            "model what they mean. And similar depends on the measure: neighbours by cosine are "
+            "not "
+            "all neighbours by distance."
+          : "This text, or so little training, does not show it: it needs tokens that occur often "
+            "and are followed by the same ones.";
   return outcome;
 }
 

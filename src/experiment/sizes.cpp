@@ -26,6 +26,7 @@ struct Case {
   std::string optimizer = "adamw";
   double momentum = 0;
 
+  std::int64_t tables() const { return tied ? 1 : 2; }
   std::string size_name() const { return fmt::format("{}x{}", vocab_size, dim); }
   std::string optimizer_name() const {
     return momentum > 0 ? optimizer + " with momentum" : optimizer;
@@ -63,7 +64,7 @@ struct Counted {
   std::int64_t weight_bytes = 0;
   std::int64_t gradient_bytes = 0;
   std::int64_t moment_bytes = 0;
-  std::int64_t grown_bytes = 0;  // resident memory, measured
+  std::int64_t grown_bytes = 0;  // what the allocator handed out, measured
 
   std::int64_t sum() const { return weight_bytes + gradient_bytes + moment_bytes; }
 };
@@ -75,7 +76,7 @@ constexpr std::int64_t bytes_of(std::int64_t values) {
 /// Makes the model and finds one gradient of a batch whose ids differ as far as they can.
 Counted count_arrays(base::ThreadPool& pool, const Case& each, const model::ModelConfig& config,
                      const train::Settings& settings) {
-  const std::int64_t before = base::current_memory_bytes();
+  const std::int64_t before = base::allocated_memory_bytes();
   BatchModel<float> model(pool, config, train::optimizer_config(settings));
   std::vector<Id> ids(static_cast<std::size_t>(kBatch * kLength));
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -84,7 +85,7 @@ Counted count_arrays(base::ThreadPool& pool, const Case& each, const model::Mode
   const base::View2<const Id> view(ids.data(), {kBatch, kLength});
   model.find_gradients({view, {}, view});
   Counted counted;
-  counted.grown_bytes = base::current_memory_bytes() - before;
+  counted.grown_bytes = base::allocated_memory_bytes() - before;
   for (const auto& tensor : model.parameters().tensors()) {
     counted.parameters += tensor.values.size();
   }
@@ -111,6 +112,7 @@ class Comparison {
     weights_ += std::abs(computed.weight_bytes - counted.weight_bytes);
     gradients_ += std::abs(computed.gradient_bytes - counted.gradient_bytes);
     moments_ += std::abs(computed.moment_bytes - counted.moment_bytes);
+    products_ += std::abs(counted.parameters - each.tables() * each.vocab_size * each.dim);
     const std::string tables = each.tied ? "one (tied)" : "two (untied)";
     // PyTorch's default: a gradient of every value, whether or not a row was read.
     const std::int64_t dense =
@@ -123,12 +125,23 @@ class Comparison {
     const double parts[] = {mebibytes(computed.weight_bytes), mebibytes(computed.gradient_bytes),
                             mebibytes(computed.moment_bytes)};
     if (each.optimizer == "adamw" && !each.tied) add_bars(by_size_, each.size_name(), parts);
+    if (each.optimizer == "adamw" && each.dim == 256) {
+      const std::string name = fmt::format("{}, {} table{}, AdamW: ", each.size_name(),
+                                           each.tables(), each.tied ? "" : "s");
+      figures_.push_back({name + "parameters", static_cast<double>(counted.parameters)});
+      figures_.push_back({name + "weights, MiB", mebibytes(counted.weight_bytes)});
+      figures_.push_back({name + "training, MiB", mebibytes(counted.sum())});
+      figures_.push_back({name + "training with dense gradients, MiB", mebibytes(dense)});
+    }
     if (each.vocab_size == 4096 && !each.tied) {
       add_bars(by_optimizer_, each.optimizer_name(), parts);
     }
   }
 
   void judge(Outcome& outcome) {
+    outcome.figures = std::move(figures_);
+    outcome.require("parameters counted against tables times V times D, differences of all cases",
+                    static_cast<double>(products_), Relation::equal, 0);
     require_zero(outcome, "parameters", parameters_);
     require_zero(outcome, "bytes of the weights", weights_);
     require_zero(outcome, "bytes of the gradients", gradients_);
@@ -152,16 +165,18 @@ class Comparison {
                     static_cast<double>(difference), Relation::equal, 0);
   }
 
-  std::int64_t parameters_ = 0, weights_ = 0, gradients_ = 0, moments_ = 0;
+  std::vector<Figure> figures_;
+  std::int64_t products_ = 0, parameters_ = 0, weights_ = 0, gradients_ = 0, moments_ = 0;
   Table sizes_{"sizes",
                "What training keeps, float32",
                {"table", "tables", "optimizer", "parameters", "weights, bytes", "gradients, bytes",
                 "optimizer states, bytes", "together, MiB", "with dense gradients, MiB"},
                {}};
-  Table measured_{"memory",
-                  "Memory of this process",
-                  {"table", "tables", "optimizer", "counted, MiB", "growth measured, MiB"},
-                  {}};
+  Table measured_{
+      "memory",
+      "Memory of this process",
+      {"table", "tables", "optimizer", "counted, MiB", "handed out by the allocator, MiB"},
+      {}};
   BarChart by_size_ = bars("Table and head, AdamW");
   BarChart by_optimizer_ = bars("Table and head of 4096x256, by optimizer");
 };
@@ -190,14 +205,13 @@ Outcome run_sizes(const Setting& setting) {
   outcome.method = fmt::format(
       "The sizes that `lexirow info` computes from V and D alone are compared with the arrays of "
       "models that are really made, after the gradient of one batch of {} ids: a table that is its "
-      "own head, and a table with a head of its own, without MLP and bias. The growth of the "
-      "process's resident memory is measured beside it and decides nothing.",
+      "own head, and a table with a head of its own, without MLP and bias. What the allocator "
+      "handed out meanwhile, work space included, is measured beside it and decides nothing.",
       kBatch * kLength);
   outcome.reading =
-      "Every parameter takes 4 bytes as a weight. AdamW adds two moments a parameter, SGD nothing. "
-      "The gradient of an untied table is only the rows that a batch read, that of a head or a "
-      "tied "
-      "table is dense: beside a head of 50257x256, most of the memory is not the table itself.";
+      "A parameter takes 4 bytes as a weight. AdamW keeps two moments more, Adagrad one sum, plain "
+      "SGD nothing. The gradient of an untied table is only the rows that a batch read; that of a "
+      "head, and of a table that is its own head, is as large as the weights.";
   return outcome;
 }
 
