@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kDim = 16;
 constexpr std::int64_t kLength = 8;
+constexpr std::int64_t kRows = 32;
 constexpr std::size_t kCompared = 64;
 constexpr std::size_t kShown = 16;
 // Doubles are equal to 1e-12.
@@ -134,16 +135,44 @@ std::int64_t changed_neighbours(const Seen& a, const Seen& b) {
   return changed;
 }
 
+/// One trained model in all coordinates.
+void try_coordinates(base::ThreadPool& pool, const TextIds& text, Trial& trial,
+                     const std::string& mixer, std::uint64_t seed, Outcome& outcome, Table& table) {
+  const Change rotation(kDim, 1, seed);
+  const Change stretch(kDim, kStretch, seed);
+  const text::Batch batch = first_windows(text, kRows, kLength);
+  const std::vector<Id> ids = commonest_tokens(text, kCompared);
+  const model::Parameters<double> parameters = model::widen(trial.config(), trial.parameters());
+  const auto see = [&](const Change* change) {
+    return look(pool, trial.config(), parameters, change, proof::view_of(batch), ids);
+  };
+  const Seen before = see(nullptr);
+  const Seen rotated = see(&rotation);
+  const Seen stretched = see(&stretch);
+  const auto add = [&](const std::string& name, const Seen& after) {
+    table.rows.push_back({mixer, name, logit_change(before, after), cosine_change(before, after),
+                          changed_neighbours(before, after)});
+    outcome.require(fmt::format("{}, {}: largest change of a logit", mixer, name),
+                    logit_change(before, after), Relation::at_most, kRounding);
+  };
+  add("rotated", rotated);
+  add("stretched", stretched);
+  outcome.require(mixer + ", rotated: largest change of a cosine", cosine_change(before, rotated),
+                  Relation::at_most, kRounding);
+  outcome.require(mixer + ", stretched: largest change of a cosine",
+                  cosine_change(before, stretched), Relation::greater, kVisible);
+  if (mixer != "mean") return;
+  outcome.pictures.emplace_back(cosine_map("As trained", text, before.pairs, kShown));
+  outcome.pictures.emplace_back(cosine_map("Rotated", text, rotated.pairs, kShown));
+  outcome.pictures.emplace_back(cosine_map("Stretched", text, stretched.pairs, kShown));
+}
+
 }  // namespace
 
 Outcome run_coordinates(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_readably(setting.text);
   const std::int64_t steps = setting.quick ? 300 : 1500;
-  const std::vector<Id> ids = commonest_tokens(text, kCompared);
-  const text::Batch batch = first_windows(text, 32, kLength);
-  const Change rotation(kDim, 1, setting.seed);
-  const Change stretch(kDim, kStretch, setting.seed);
   Table table{"changes",
               "Against the model as it was trained",
               {"model", "change of coordinates", "largest change of a logit, share of the largest",
@@ -152,48 +181,22 @@ Outcome run_coordinates(const Setting& setting) {
   for (const std::string mixer : {"none", "mean"}) {
     Trial trial(setting.pool, text, trial_settings(mixer, kLength, kDim, 64, steps, setting.seed));
     trial.train_to(steps);
-    const model::Parameters<double> parameters = model::widen(trial.config(), trial.parameters());
-    const auto see = [&](const Change* change) {
-      return look(setting.pool, trial.config(), parameters, change, proof::view_of(batch), ids);
-    };
-    const Seen before = see(nullptr);
-    const Seen rotated = see(&rotation);
-    const Seen stretched = see(&stretch);
-    const auto add = [&](const std::string& name, const Seen& after) {
-      table.rows.push_back({mixer, name, logit_change(before, after), cosine_change(before, after),
-                            changed_neighbours(before, after)});
-      outcome.require(fmt::format("{}, {}: largest change of a logit", mixer, name),
-                      logit_change(before, after), Relation::at_most, kRounding);
-    };
-    add("rotated", rotated);
-    add("stretched", stretched);
-    outcome.require(mixer + ", rotated: largest change of a cosine", cosine_change(before, rotated),
-                    Relation::at_most, kRounding);
-    outcome.require(mixer + ", stretched: largest change of a cosine",
-                    cosine_change(before, stretched), Relation::greater, kVisible);
-    if (mixer == "mean") {
-      outcome.pictures.emplace_back(cosine_map("As trained", text, before.pairs, kShown));
-      outcome.pictures.emplace_back(cosine_map("Rotated", text, rotated.pairs, kShown));
-      outcome.pictures.emplace_back(cosine_map("Stretched", text, stretched.pairs, kShown));
-    }
+    try_coordinates(setting.pool, text, trial, mixer, setting.seed, outcome, table);
   }
   outcome.tables.push_back(std::move(table));
   outcome.method = fmt::format(
       "Two models (D {}, T {}, {} steps, seed {}) are trained on the text, by {}, and widened to "
-      "float64: "
-      "none, whose head reads the rows, and mean, whose MLP reads means of rows. The rows are "
-      "rotated, or rotated, stretched along the axes by up to {} to 1 and rotated again, which is "
-      "what any invertible matrix does; the layer that reads them gets the inverse. Compared are "
-      "the logits of {} labels and the cosines of the {} commonest tokens.{}",
-      kDim, kLength, steps, setting.seed, text.unit(), kStretch, batch.counted, ids.size(),
-      text.note);
+      "float64: none, whose head reads the rows, and mean, whose MLP reads means of rows. The rows "
+      "are rotated, or rotated, stretched along the axes by up to {} to 1 and rotated again, which "
+      "is what any invertible matrix does; the layer that reads them gets the inverse. Compared "
+      "are the logits of the first {} windows and the cosines of the {} commonest tokens.{}",
+      kDim, kLength, steps, setting.seed, text.unit(), kStretch, kRows, kCompared, text.note);
   outcome.reading =
       outcome.holds()
           ? "No column of the table is a drawer with a meaning of its own: the same model can be "
             "written in any coordinates. A rotation keeps who is near whom; a stretch keeps every "
             "prediction and still changes cosines, so a cosine is a fact about one table, not "
-            "about "
-            "the language."
+            "about the language."
           : "The claim needs a text of several different tokens, so that there are cosines to "
             "change.";
   return outcome;
