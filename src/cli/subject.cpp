@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/output.h"
-#include "files/atomic_write.h"
 #include "lexirow/error.h"
+#include "store/tokenizer_file.h"
 
 namespace lexirow::cli {
 namespace {
@@ -36,40 +35,11 @@ Positional model_positional() {
           .type = ValueType::folder};
 }
 
-std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path) {
-  std::string file = path;
-  if (std::filesystem::is_directory(path)) file = path + "/" + store::kTokenizerFile;
-  const std::string contents = read_bytes(file);
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(contents);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::file,
-                fmt::format("{} is not a tokenizer.json: {}. --tokenizer takes char, byte, word, a "
-                            "tokenizer.json or a model folder.",
-                            file, error.what()));
-  }
-  return text::tokenizer_from_json(json, file);
-}
-
-std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
-                                          const std::string& what) {
-  std::vector<text::Piece> pieces;
-  text::EncodeCounts counts;
-  try {
-    tokenizer.encode_pieces(text, {}, pieces, counts);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::argument) throw;
-    throw Error(ErrorKind::file, fmt::format("{}: {}", what, error.what()));
-  }
-  if (counts.unknown > 0) {
-    say(fmt::format("{} of {} tokens of the {} are not in the vocabulary and became <unk>: {}",
-                    counts.unknown, pieces.size(), what,
-                    fmt::join(unknown_spellings(tokenizer, text, pieces), ", ")));
-    counts.unknown = 0;
-  }
-  say_counts(counts);
-  return pieces;
+std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
+                                                      const std::string& split) {
+  const store::OpenedTokenizer opened = store::open_tokenizer(path, split == "auto" ? "" : split);
+  for (const std::string& note : opened.tokenizer->notes()) say("Tokenizer: " + note + ".");
+  return opened.tokenizer;
 }
 
 std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
@@ -89,6 +59,10 @@ void say_counts(const text::EncodeCounts& counts) {
   if (counts.special_spellings > 0) {
     say(fmt::format("{} of a special token kept as plain text",
                     counted(counts.special_spellings, "spelling")));
+  }
+  if (counts.left_out > 0) {
+    say(fmt::format("{} without a token left out: this tokenizer has none for unknown ones",
+                    counted(counts.left_out, "character")));
   }
   if (counts.unk_words > 0) {
     say(fmt::format("{} spelt <unk> read as the <unk> token", counted(counts.unk_words, "word")));

@@ -13,8 +13,11 @@ namespace lexirow::cli {
 /// The positional MODEL, the same in every verb that opens one.
 Positional model_positional();
 
-/// A tokenizer.json, or the one in a model folder. Throws Error(io|file).
-std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path);
+/// The tokenizer of a file or folder (store::open_tokenizer); says what of it is not applied.
+///   split  how a tiktoken rank file cuts text; auto: as its size says
+/// Throws Error(io|file|argument).
+std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
+                                                      const std::string& split = "auto");
 
 /// Tokens of a text that the user wrote for this model, a prompt or a query. A character that the
 /// vocabulary lacks is Error(file): the command was right, the text does not fit. Words that became

@@ -65,7 +65,7 @@ std::vector<Id> sample_ids(const store::ModelFolder& folder,
     }
   } catch (const Enough&) {
   }
-  text::StreamEncoder encoder(*folder.tokenizer, train::encode_rules(settings),
+  text::StreamEncoder encoder(*folder.tokenizer, train::encode_rules(settings, *folder.tokenizer),
                               train::document_rules(settings));
   std::vector<Id> ids;
   std::vector<std::int64_t> boundaries;

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/subject.h"
+#include "cli/tokenize_proofs.h"
 #include "cli/verbs.h"
 #include "lexirow/error.h"
 #include "text/token_stream.h"
@@ -42,7 +43,8 @@ bool is_kind(const std::string& name) {
 std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
                                                         const std::string& text) {
   const std::string& name = arguments.text("tokenizer");
-  return is_kind(name) ? tokenizer_of_text(arguments, text) : load_tokenizer(name);
+  if (!is_kind(name)) return load_tokenizer(name, arguments.text("split"));
+  return tokenizer_of_text(arguments, text);
 }
 
 /// Whole numbers between white space, commas and the brackets of a JSON list.
@@ -128,10 +130,24 @@ void print_ids(const text::Tokenizer& tokenizer, const text::EncodeRules& rules,
   counts = encoder.counts();
 }
 
+/// A token for the table of pieces: blanks made visible too, wherever they stand.
+std::string visible(std::string_view token) {
+  std::string text;
+  for (const char byte : shown(token)) {
+    if (byte == ' ') {
+      text += "\xE2\x90\xA3";  // U+2423 OPEN BOX
+    } else {
+      text += byte;
+    }
+  }
+  return text;
+}
+
 void print_pieces(const text::Tokenizer& tokenizer, const std::vector<text::Piece>& pieces) {
-  Table table({"id", "token", "bytes"}, "rll");
+  Table table({"id", "token", "bytes", "place"}, "rllr");
   for (const text::Piece& piece : pieces) {
-    table.add({std::to_string(piece.id), shown(tokenizer.token_bytes(piece.id)),
+    const std::string token = tokenizer.token_bytes(piece.id);
+    table.add({std::to_string(piece.id), visible(token), text::hex_bytes(token),
                fmt::format("{}..{}", piece.begin, piece.end)});
   }
   print(table.text());
@@ -162,7 +178,20 @@ int run_tokenize(const Arguments& arguments) {
   if (arguments.flag("decode")) return decode_ids(arguments, text);
 
   const auto tokenizer = wanted_tokenizer(arguments, text);
-  const text::EncodeRules rules = {.strict = arguments.flag("strict")};
+  text::EncodeRules rules;
+  rules.strict = arguments.flag("strict");
+  const std::vector<std::string> special = arguments.texts("special");
+  if (!special.empty()) rules.specials = text::allow_specials(*tokenizer, special);
+  if (arguments.flag("roundtrip")) {
+    return prove_round_trip(*tokenizer, rules, text, arguments.flag("json"));
+  }
+  if (arguments.has("parity")) {
+    const auto other = load_tokenizer(arguments.text("parity"), arguments.text("split"));
+    text::EncodeRules other_rules = rules;
+    if (!special.empty()) other_rules.specials = text::allow_specials(*other, special);
+    return compare_tokenizers({*tokenizer, rules}, {*other, other_rules}, text,
+                              arguments.flag("json"));
+  }
   text::EncodeCounts counts;
   try {
     if (arguments.flag("json") || arguments.flag("pieces")) {
@@ -204,8 +233,20 @@ Verb tokenize_verb() {
        .value = "char|byte|word|FILE",
        .type = ValueType::file,
        .fallback = "char",
-       .help = "how to cut the text; FILE is a tokenizer.json or a model folder",
+       .help =
+           "how to cut the text; FILE is a tokenizer.json, GPT-2's encoder.json or vocab.bpe, a "
+           "tiktoken rank file, or a folder with one of these, such as a model",
        .choices = {"char", "byte", "word"}},
+      {.name = "split",
+       .value = "auto|gpt2|cl100k|o200k|llama3|qwen2",
+       .type = ValueType::choice,
+       .fallback = "auto",
+       .help = "how a tiktoken rank file cuts text (auto: by its number of ranks)",
+       .choices = {"auto", "gpt2", "cl100k", "o200k", "llama3", "qwen2"}},
+      {.name = "special",
+       .value = "TOKEN",
+       .help = "a special token whose spelling in the text stands for it (all: every one); may be "
+               "given several times. The others are plain text"},
       {.name = "word-split",
        .value = "unicode|space",
        .type = ValueType::choice,
@@ -219,14 +260,23 @@ Verb tokenize_verb() {
       {.name = "pieces",
        .type = ValueType::flag,
        .fallback = "false",
-       .help = "a table of id, token and place in bytes (end exclusive)"},
+       .help = "a table of id, token, its bytes and its place in bytes (end exclusive)"},
+      {.name = "roundtrip",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "prove that decoding the ids gives the text again, byte for byte"},
+      {.name = "parity",
+       .value = "OTHER",
+       .type = ValueType::file,
+       .help = "compare with another tokenizer: the first line that the two encode differently"},
       {.name = "strict",
        .type = ValueType::flag,
        .fallback = "false",
        .help = "refuse invalid UTF-8 instead of reading it as U+FFFD"},
       json_option(),
   };
-  verb.examples = {"lexirow tokenize my.txt --tokenizer byte --pieces"};
+  verb.examples = {"lexirow tokenize my.txt --tokenizer byte --pieces",
+                   "lexirow tokenize my.txt --tokenizer byte --roundtrip"};
   verb.run = run_tokenize;
   return verb;
 }

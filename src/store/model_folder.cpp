@@ -13,6 +13,7 @@
 #include "lexirow/error.h"
 #include "store/json_file.h"
 #include "store/ledger_tensors.h"
+#include "store/tokenizer_file.h"
 
 namespace lexirow::store {
 
@@ -186,8 +187,7 @@ ModelFolder open_model(const std::string& path) {
   folder.path = path;
   read_config(folder);
   const std::string tokenizer = inside(path, kTokenizerFile);
-  folder.tokenizer =
-      text::tokenizer_from_json(read_json_file<nlohmann::json>(tokenizer), tokenizer);
+  folder.tokenizer = open_tokenizer(tokenizer).tokenizer;
   require_rows(folder);
   require_equal_pads(folder);
   read_parameters(folder);
@@ -224,7 +224,7 @@ void save_model(const ModelFolder& folder) {
   // The config comes first: it marks the folder as Lexirow's, so that a save that is killed leaves
   // nothing that `train --force` would not replace.
   write_json_file(inside(folder.path, kConfigFile), config);
-  write_json_file(inside(folder.path, kTokenizerFile), folder.tokenizer->to_json());
+  save_tokenizer(*folder.tokenizer, inside(folder.path, kTokenizerFile));
   files::write_safetensors(inside(folder.path, kModelFile), tensors, metadata);
   files::write_safetensors(inside(folder.path, kLedgerFile), ledger_tensors(folder.ledger, ""), {});
 }

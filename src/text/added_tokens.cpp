@@ -1,7 +1,9 @@
 #include "text/added_tokens.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "text/code_class.h"
+#include "text/utf8.h"
 
 namespace lexirow::text {
 
@@ -32,17 +34,6 @@ void SpellingTrie::add(std::string_view spelling, std::size_t value) {
   longest_ = std::max(longest_, spelling.size());
 }
 
-SpellingTrie::Match SpellingTrie::longest_at(std::string_view text, std::size_t at) const {
-  Match match;
-  std::size_t node = 0;
-  for (std::size_t end = at; end < text.size(); ++end) {
-    node = child(node, text[end]);
-    if (node == kNone) break;
-    if (nodes_[node].value != kNone) match = {end + 1 - at, nodes_[node].value};
-  }
-  return match;
-}
-
 std::size_t SpellingTrie::next_start(std::string_view text, std::size_t at) const {
   if (starts_count_ == 0 || at >= text.size()) return text.size();
   if (starts_count_ == 1) return std::min(text.find(only_start_, at), text.size());
@@ -50,23 +41,139 @@ std::size_t SpellingTrie::next_start(std::string_view text, std::size_t at) cons
   return at;
 }
 
-bool SpellingTrie::unfinished_at(std::string_view text, std::size_t at) const {
-  std::size_t node = 0;
-  for (; at < text.size(); ++at) {
-    node = child(node, text[at]);
-    if (node == kNone) return false;
-  }
-  return !nodes_[node].children.empty();
+namespace {
+
+bool word_before(std::string_view text, std::size_t at) {
+  if (at == 0) return false;
+  std::size_t begin = at - 1;
+  while (begin > 0 && at - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
+    --begin;
+  return is_word_character(utf8_step(text, begin).code);
 }
 
-std::int64_t count_matches(const SpellingTrie& spellings, std::string_view text) {
+bool word_at(std::string_view text, std::size_t at) {
+  return at < text.size() && is_word_character(utf8_step(text, at).code);
+}
+
+/// The beginning of the white space that ends at `end`, not before `least`.
+std::size_t space_begin(std::string_view text, std::size_t end, std::size_t least) {
+  std::size_t begin = end;
+  while (begin > least) {
+    std::size_t at = begin - 1;
+    while (at > least && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+    const Utf8Step step = utf8_step(text, at);
+    if (at + step.length != begin || !is_white_space(step.code)) break;
+    begin = at;
+  }
+  return begin;
+}
+
+std::size_t space_end(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const Utf8Step step = utf8_step(text, at);
+    if (!is_white_space(step.code)) break;
+    at += step.length;
+  }
+  return at;
+}
+
+bool holds_space(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = utf8_step(text, at);
+    if (is_white_space(step.code)) return true;
+    at += step.length;
+  }
+  return false;
+}
+
+}  // namespace
+
+AddedVocabulary::AddedVocabulary(
+    std::vector<AddedToken> tokens,
+    const std::function<std::string(const std::string&)>& normalized_content)
+    : tokens_(std::move(tokens)) {
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const AddedToken& token = tokens_[i];
+    if (token.normalized) {
+      normalized_.add(normalized_content(token.content), i);
+    } else {
+      original_.add(token.content, i);
+    }
+    spaced_ = spaced_ || token.lstrip || token.rstrip || holds_space(token.content);
+  }
+}
+
+bool AddedVocabulary::is_active(std::size_t value, std::span<const Id> allowed) const {
+  const AddedToken& token = tokens_[value];
+  return !token.special || std::binary_search(allowed.begin(), allowed.end(), token.id);
+}
+
+SpellingTrie::Match AddedVocabulary::match_at(const SpellingTrie& trie, std::string_view text,
+                                              std::size_t at, std::span<const Id> allowed) const {
+  return trie.longest_at(text, at, [&](std::size_t value) { return is_active(value, allowed); });
+}
+
+void AddedVocabulary::find(std::string_view text, bool normalized, std::span<const Id> allowed,
+                           std::vector<Found>& found) const {
+  found.clear();
+  const SpellingTrie& trie = normalized ? normalized_ : original_;
+  std::size_t done = 0;
+  for (std::size_t at = trie.next_start(text, 0); at < text.size();) {
+    const SpellingTrie::Match match = match_at(trie, text, at, allowed);
+    if (match.length == 0) {
+      at = trie.next_start(text, at + 1);
+      continue;
+    }
+    const AddedToken& token = tokens_[match.value];
+    std::size_t begin = at;
+    std::size_t end = at + match.length;
+    at = trie.next_start(text, end);
+    if (token.single_word && (word_before(text, begin) || word_at(text, end))) continue;
+    if (token.lstrip) begin = space_begin(text, begin, done);
+    if (token.rstrip) end = space_end(text, end);
+    begin = std::max(begin, done);
+    if (done < begin) found.push_back({done, begin, kNoId});
+    found.push_back({begin, std::max(begin, end), token.id});
+    done = std::max(begin, end);
+  }
+  if (done < text.size()) found.push_back({done, text.size(), kNoId});
+}
+
+bool AddedVocabulary::any_normalized(std::span<const Id> allowed) const {
+  if (normalized_.empty()) return false;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].normalized && is_active(i, allowed)) return true;
+  }
+  return false;
+}
+
+std::int64_t AddedVocabulary::count_plain(std::string_view text,
+                                          std::span<const Id> allowed) const {
   std::int64_t count = 0;
-  for (std::size_t at = spellings.next_start(text, 0); at < text.size();) {
-    const SpellingTrie::Match match = spellings.longest_at(text, at);
-    if (match.length > 0) ++count;
-    at = spellings.next_start(text, at + std::max<std::size_t>(1, match.length));
+  for (const SpellingTrie* trie : {&original_, &normalized_}) {
+    for (std::size_t at = trie->next_start(text, 0); at < text.size();) {
+      const SpellingTrie::Match match =
+          trie->longest_at(text, at, [&](std::size_t value) { return !is_active(value, allowed); });
+      if (match.length > 0) ++count;
+      at = trie->next_start(text, at + std::max<std::size_t>(1, match.length));
+    }
   }
   return count;
+}
+
+bool AddedVocabulary::may_cut(std::string_view text, std::size_t at) const {
+  if (!spaced_) return true;  // no token reaches over a place beside white space
+  for (const AddedToken& token : tokens_) {
+    // A token that is unfinished where the text ends counts as one.
+    const std::size_t longest = token.content.size();
+    for (std::size_t begin = at - std::min(at, longest); begin < at; ++begin) {
+      const std::string_view rest = text.substr(begin, longest);
+      const bool reaches = begin + longest > at && token.content.starts_with(rest);
+      const bool ends_here = begin + longest == at && rest == token.content && token.rstrip;
+      if (reaches || ends_here) return false;
+    }
+  }
+  return true;
 }
 
 namespace {

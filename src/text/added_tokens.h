@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,11 +36,21 @@ class SpellingTrie {
     std::size_t length = 0;  ///< 0: none
     std::size_t value = 0;
   };
-  Match longest_at(std::string_view text, std::size_t at) const;
+  /// The longest spelling whose value `takes` accepts.
+  template <typename Takes>
+  Match longest_at(std::string_view text, std::size_t at, Takes&& takes) const {
+    Match match;
+    std::size_t node = 0;
+    for (std::size_t end = at; end < text.size(); ++end) {
+      node = child(node, text[end]);
+      if (node == kNone) break;
+      const std::size_t value = nodes_[node].value;
+      if (value != kNone && takes(value)) match = {end + 1 - at, value};
+    }
+    return match;
+  }
   /// The next place from `at` on where a spelling could begin, by its first byte.
   std::size_t next_start(std::string_view text, std::size_t at) const;
-  /// True when the text from `at` to its end is the beginning of a longer spelling.
-  bool unfinished_at(std::string_view text, std::size_t at) const;
   std::size_t longest() const { return longest_; }  ///< bytes of the longest spelling
 
  private:
@@ -56,8 +68,45 @@ class SpellingTrie {
   std::size_t longest_ = 0;
 };
 
-/// How often `text` holds one of the spellings; places do not overlap.
-std::int64_t count_matches(const SpellingTrie& spellings, std::string_view text);
+/// The added tokens of a tokenizer, found as Hugging Face finds them: the longest spelling at the
+/// leftmost place. Tokens that are special are found only where they are allowed.
+class AddedVocabulary {
+ public:
+  /// `normalized_content` gives the spelling that a token with `normalized` has in a normalised
+  /// text.
+  AddedVocabulary(std::vector<AddedToken> tokens,
+                  const std::function<std::string(const std::string&)>& normalized_content);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+
+  /// A stretch of a text: an added token, or plain text (kNoId).
+  struct Found {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    Id id = kNoId;
+  };
+  /// The whole of `text` in stretches; `normalized` looks for the tokens of a normalised text, else
+  /// for those of the original. `allowed` holds special tokens, ascending.
+  void find(std::string_view text, bool normalized, std::span<const Id> allowed,
+            std::vector<Found>& found) const;
+  /// True when find() of normalised texts could find anything.
+  bool any_normalized(std::span<const Id> allowed) const;
+  /// How often the text holds spellings of special tokens that are not allowed.
+  std::int64_t count_plain(std::string_view text, std::span<const Id> allowed) const;
+  /// True when a cut before byte `at` of the original splits no token that is looked for and takes
+  /// no white space from one.
+  bool may_cut(std::string_view text, std::size_t at) const;
+
+ private:
+  bool is_active(std::size_t value, std::span<const Id> allowed) const;
+  SpellingTrie::Match match_at(const SpellingTrie& trie, std::string_view text, std::size_t at,
+                               std::span<const Id> allowed) const;
+
+  std::vector<AddedToken> tokens_;
+  SpellingTrie original_;  // values are indices of tokens_
+  SpellingTrie normalized_;
+  bool spaced_ = false;  // a token holds white space or takes it up
+};
 
 /// The roles that special tokens have by their names: those of the usual families, such as
 /// <|endoftext|>, </s>, <|begin_of_text|>, [PAD]. `unk` is the model's own, kNoId without one. No

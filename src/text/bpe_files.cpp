@@ -116,11 +116,11 @@ std::vector<std::string> tokens_from_json(const json& vocab, const std::string& 
 
 std::vector<BpeMerge> merges_from_json(const json& merges, const std::vector<std::string>& tokens,
                                        const std::string& prefix, const std::string& where) {
-  if (!merges.is_array()) refuse(where, "model.merges is not a list");
+  if (!merges.is_array()) refuse(where, "not a list of merges");
   MergeReader reader(tokens, prefix);
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const json& merge = merges[i];
-    const auto place = [&] { return fmt::format("{}: model.merges, entry {}", where, i); };
+    const auto place = [&] { return fmt::format("{}: entry {}", where, i); };
     if (merge.is_string()) {
       const auto& line = merge.get_ref<const std::string&>();
       const auto [left, right] = parts_of_line(line, place);
@@ -175,13 +175,28 @@ void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
   }
 }
 
-std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<AddedToken> added) {
+std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<AddedToken> added,
+                                               const std::string& pattern,
+                                               std::vector<std::string> notes) {
   parts.bytes = true;
   PipelineParts pipeline;
   pipeline.roles = roles_by_name(added, kNoId);
   pipeline.frame = frame_json(added);
-  pipeline.frame["pre_tokenizer"] = byte_level(true, true);
+  json pre_tokenizer = byte_level(true, pattern == kGpt2Pattern);
+  if (pattern != kGpt2Pattern) {
+    const json split = {{"type", "Split"},
+                        {"pattern", {{"Regex", pattern}}},
+                        {"behavior", "Isolated"},
+                        {"invert", false}};
+    pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", {split, pre_tokenizer}}};
+  }
+  pipeline.frame["pre_tokenizer"] = pre_tokenizer;
   pipeline.frame["decoder"] = byte_level(true, true);
+  pipeline.pre_tokenizer =
+      pre_tokenizer_of_json(pre_tokenizer, "pre_tokenizer", {.letters = false});
+  pipeline.bytes = true;
+  pipeline.byte_level_decoder = true;
+  pipeline.notes = std::move(notes);
   pipeline.model = std::make_unique<const BpeModel>(std::move(parts));
   pipeline.added = std::move(added);
   return std::make_unique<PipelineTokenizer>(std::move(pipeline));

@@ -7,6 +7,7 @@
 
 #include "text/added_tokens.h"
 #include "text/bpe_model.h"
+#include "text/gpt2_split.h"
 
 namespace lexirow::text {
 
@@ -32,9 +33,13 @@ std::vector<BpeMerge> merges_from_lines(std::string_view text,
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where);
 
-/// A byte-level BPE tokenizer that cuts as GPT-2 does. Added tokens stand behind the vocabulary or
-/// in it.
-std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<AddedToken> added);
+/// A byte-level BPE tokenizer. Added tokens stand behind the vocabulary or in it.
+///   pattern  how text is cut: a regular expression that matches all of any text; GPT-2's is done
+///            by hand
+///   notes    what notes() says
+std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<AddedToken> added,
+                                               const std::string& pattern = kGpt2Pattern,
+                                               std::vector<std::string> notes = {});
 
 /// GPT-2's pair of files: encoder.json (or vocab.json), tokens and their ids, and vocab.bpe (or
 /// merges.txt). Tokens in angle or square brackets that no merge makes are special.

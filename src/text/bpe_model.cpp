@@ -62,6 +62,9 @@ BpeModel::BpeModel(BpeParts parts) : parts_(std::move(parts)), pairs_(parts_.mer
     byte_[static_cast<std::size_t>(byte)] =
         id_of(parts_.bytes ? utf8_of(letter) : fmt::format("<0x{:02X}>", byte));
   }
+  for (const char* mark : {"\xE2\x96\x81", "\xC4\xA0"}) {
+    if (word_mark_.empty() && begins_words(mark)) word_mark_ = mark;
+  }
   if (!parts_.unk_token) return;
   unk_ = id_of(*parts_.unk_token);
   if (unk_ == kNoId) {
@@ -79,6 +82,19 @@ void BpeModel::check_merges() const {
       refuse(fmt::format("merge {} names the id {}, but the vocabulary has no such token", i, id));
     }
   }
+}
+
+/// True when the character is a token and stands at the beginning of tokens only, alone or in a
+/// run: then no symbol on its way to a token reaches over it, nor does a run of unknown symbols.
+bool BpeModel::begins_words(const std::string& mark) const {
+  const bool affixes =
+      (parts_.prefix && !parts_.prefix->empty()) || (parts_.suffix && !parts_.suffix->empty());
+  if (parts_.bytes || parts_.ignore_merges || affixes || id_of(mark) == kNoId) return false;
+  return std::all_of(parts_.tokens.begin(), parts_.tokens.end(), [&](const std::string& token) {
+    std::size_t begin = 0;
+    while (token.compare(begin, mark.size(), mark) == 0) begin += mark.size();
+    return token.find(mark, begin) == std::string::npos;
+  });
 }
 
 Id BpeModel::id_of(std::string_view spelling) const {
@@ -153,16 +169,19 @@ nlohmann::ordered_json BpeModel::to_json() const {
   for (const BpeMerge& merge : parts_.merges) {
     merges.push_back({spelling(merge.left), spelling(merge.right)});
   }
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", optional_json(parts_.unk_token)},
-          {"continuing_subword_prefix", optional_json(parts_.prefix)},
-          {"end_of_word_suffix", optional_json(parts_.suffix)},
-          {"fuse_unk", parts_.fuse_unk},
-          {"byte_fallback", parts_.byte_fallback},
-          {"ignore_merges", parts_.ignore_merges},
-          {"vocab", vocab_json(parts_.tokens)},
-          {"merges", std::move(merges)}};
+  nlohmann::ordered_json model = {{"type", "BPE"},
+                                  {"dropout", nullptr},
+                                  {"unk_token", optional_json(parts_.unk_token)},
+                                  {"continuing_subword_prefix", optional_json(parts_.prefix)},
+                                  {"end_of_word_suffix", optional_json(parts_.suffix)},
+                                  {"fuse_unk", parts_.fuse_unk},
+                                  {"byte_fallback", parts_.byte_fallback},
+                                  {"ignore_merges", parts_.ignore_merges}};
+  // Other readers, which take the order of the merges, pass over this.
+  if (parts_.rank_is_result) model[kRankIsResult] = true;
+  model["vocab"] = vocab_json(parts_.tokens);
+  model["merges"] = std::move(merges);
+  return model;
 }
 
 }  // namespace lexirow::text

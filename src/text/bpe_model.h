@@ -29,9 +29,14 @@ struct BpeParts {
   bool fuse_unk = false;                   ///< one for a run of such characters
   bool byte_fallback = false;              ///< tokens <0x00> to <0xFF> before the unknown token
   bool ignore_merges = false;              ///< a pre-token that is a token is that token
+  bool rank_is_result = false;             ///< merges have the ids that they make for ranks
   std::optional<std::string> prefix{};     ///< of all symbols of a pre-token but the first
   std::optional<std::string> suffix{};     ///< of the last symbol
 };
+
+/// The field of a model that says so in tokenizer.json. A rank file gives all ways to make a token
+/// one rank, where the list of merges in a tokenizer.json has an order.
+inline constexpr const char* kRankIsResult = "lexirow_rank_is_result";
 
 /// Byte-pair encoding.
 class BpeModel final : public TokenModel {
@@ -41,6 +46,7 @@ class BpeModel final : public TokenModel {
 
   void encode(std::string_view piece, std::vector<ModelToken>& tokens,
               EncodeCounts& counts) const override;
+  const std::string& word_mark() const override { return word_mark_; }
   const std::vector<std::string>& tokens() const override { return parts_.tokens; }
   Id unk() const override { return unk_; }
   nlohmann::ordered_json to_json() const override;
@@ -51,6 +57,7 @@ class BpeModel final : public TokenModel {
   struct UnknownRun;
 
   void check_merges() const;
+  bool begins_words(const std::string& mark) const;
   void add_bytes(std::string_view piece, UnknownRun& unknown, std::vector<ModelToken>& tokens,
                  EncodeCounts& counts) const;
   void add_characters(std::string_view piece, UnknownRun& unknown, std::vector<ModelToken>& tokens,
@@ -64,6 +71,7 @@ class BpeModel final : public TokenModel {
   std::array<Id, 256> byte_;  // the symbol of a byte: bytes, or byte_fallback; kNoId where none
   PairTable pairs_;
   Id unk_ = kNoId;
+  std::string word_mark_;
 };
 
 }  // namespace lexirow::text

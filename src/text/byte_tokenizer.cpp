@@ -18,8 +18,8 @@ void ByteTokenizer::check_strict(std::string_view text, const EncodeRules& rules
   }
 }
 
-void ByteTokenizer::encode_pieces(std::string_view text, const EncodeRules& rules,
-                                  std::vector<Piece>& pieces, EncodeCounts& counts) const {
+void ByteTokenizer::plain_pieces(std::string_view text, const EncodeRules& rules,
+                                 std::vector<Piece>& pieces, EncodeCounts& counts) const {
   check_strict(text, rules);
   counts.special_spellings += count_spellings(specials(), text);
   for (std::size_t at = 0; at < text.size();) {
@@ -34,8 +34,8 @@ void ByteTokenizer::encode_pieces(std::string_view text, const EncodeRules& rule
   }
 }
 
-void ByteTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
-                               std::vector<Id>& ids, EncodeCounts& counts) const {
+void ByteTokenizer::plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                              EncodeCounts& counts) const {
   check_strict(text, rules);
   counts.special_spellings += count_spellings(specials(), text);
   const std::size_t before = ids.size();

@@ -12,9 +12,6 @@ class ByteTokenizer final : public BasicTokenizer {
   explicit ByteTokenizer(const SpecialTokens& specials) : BasicTokenizer(kBytes, specials) {}
 
   TokenizerKind kind() const override { return TokenizerKind::byte; }
-  /// The bytes of one character share its span.
-  void encode_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
-                     EncodeCounts& counts) const override;
   std::optional<Id> find(std::string_view token) const override;
   bool lossy() const override { return false; }
   nlohmann::ordered_json to_json() const override;
@@ -22,8 +19,11 @@ class ByteTokenizer final : public BasicTokenizer {
 
  protected:
   void append_ordinary(Id id, std::string& text) const override;
-  void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
-                  EncodeCounts& counts) const override;
+  /// The bytes of one character share its span.
+  void plain_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
+                    EncodeCounts& counts) const override;
+  void plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                 EncodeCounts& counts) const override;
 
  private:
   void check_strict(std::string_view text, const EncodeRules& rules) const;

@@ -72,15 +72,15 @@ void CharTokenizer::each_character(std::string_view text, const EncodeRules& rul
   }
 }
 
-void CharTokenizer::encode_pieces(std::string_view text, const EncodeRules& rules,
-                                  std::vector<Piece>& pieces, EncodeCounts& counts) const {
+void CharTokenizer::plain_pieces(std::string_view text, const EncodeRules& rules,
+                                 std::vector<Piece>& pieces, EncodeCounts& counts) const {
   each_character(text, rules, counts, [&](Id id, std::size_t begin, std::size_t end) {
     pieces.push_back({id, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)});
   });
 }
 
-void CharTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
-                               std::vector<Id>& ids, EncodeCounts& counts) const {
+void CharTokenizer::plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                              EncodeCounts& counts) const {
   // No text has more characters than bytes: room once, then plain stores.
   const std::size_t before = ids.size();
   ids.resize(before + text.size());

@@ -15,8 +15,6 @@ class CharTokenizer final : public BasicTokenizer {
   CharTokenizer(std::vector<char32_t> codes, const SpecialTokens& specials);
 
   TokenizerKind kind() const override { return TokenizerKind::character; }
-  void encode_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
-                     EncodeCounts& counts) const override;
   std::optional<Id> find(std::string_view token) const override;
   bool lossy() const override { return false; }
   nlohmann::ordered_json to_json() const override;
@@ -24,8 +22,10 @@ class CharTokenizer final : public BasicTokenizer {
 
  protected:
   void append_ordinary(Id id, std::string& text) const override;
-  void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
-                  EncodeCounts& counts) const override;
+  void plain_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
+                    EncodeCounts& counts) const override;
+  void plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                 EncodeCounts& counts) const override;
 
  private:
   using Page = std::array<Id, 256>;

@@ -6,7 +6,7 @@
 
 namespace lexirow::text {
 
-/// What a code point is, as a set of bits: Unicode's general categories (15.0) and White_Space.
+/// What a code point is, as a set of bits: Unicode's general categories (16.0) and White_Space.
 struct CodeClass {
   static constexpr std::uint8_t letter = 1;        ///< L
   static constexpr std::uint8_t number = 2;        ///< N
@@ -38,5 +38,9 @@ class CodeClassTable {
 
 /// Unicode's White_Space.
 bool is_white_space(char32_t code);
+
+/// A word character as Rust's regular expressions have it: alphabetic, mark, decimal digit,
+/// connector or joiner.
+bool is_word_character(char32_t code);
 
 }  // namespace lexirow::text

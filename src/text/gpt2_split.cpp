@@ -56,7 +56,21 @@ std::size_t space_end(std::string_view text, std::size_t at, std::size_t length,
 
 }  // namespace
 
-std::size_t gpt2_piece_end(std::string_view text, std::size_t at) {
+const Gpt2Pieces::Kinds& Gpt2Pieces::byte_kinds() {
+  static const Kinds table = [] {
+    Kinds kinds{};  // kClosely from 0x80 on
+    const std::array<std::uint8_t, 256>& ascii = CodeClassTable::get().ascii();
+    for (std::size_t byte = 0; byte < 0x80; ++byte) {
+      const int kind = ascii[byte] & kWordy;
+      kinds[byte] = kind == CodeClass::space ? kSpace : static_cast<std::uint8_t>(kind + 2);
+    }
+    return kinds;
+  }();
+  return table;
+}
+
+std::size_t Gpt2Pieces::end_closely(std::size_t at) const {
+  const std::string_view text = text_;
   const std::array<std::uint8_t, 256>& ascii = CodeClassTable::get().ascii();
   if (text[at] == '\'') {
     if (const std::size_t length = contraction(text, at)) return at + length;
@@ -96,14 +110,14 @@ bool is_letter_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-SafeCut spaced_cut(std::string_view text, std::size_t scanned) {
+SafeCut spaced_cut(std::string_view text, std::size_t scanned, bool lines) {
   // Backwards, so that a usual text is decided within a few bytes. What was looked at before is
   // looked at again as far as a cut needs to see.
   constexpr std::size_t kSeen = 8;
   const std::size_t first = scanned > kSeen ? scanned - kSeen : 0;
   for (std::size_t at = text.size(); at-- > first + 1;) {
     if (text[at] == ' ' && ends_visibly(text, at)) return {at, text.size()};
-    if (text[at] == '\n' && at + 1 < text.size() && ends_visibly(text, at) &&
+    if (lines && text[at] == '\n' && at + 1 < text.size() && ends_visibly(text, at) &&
         is_letter_at(text, at + 1)) {
       return {at + 1, text.size()};
     }

@@ -24,7 +24,7 @@ class KeyWatch {
         open();
         break;
       case json::parse_event_t::array_start:
-        note_value("a list");
+        note_value(json::array());
         levels_.emplace_back();
         break;
       case json::parse_event_t::object_end:
@@ -45,11 +45,11 @@ class KeyWatch {
   struct Level {
     bool object = false;
     std::string key;
-    std::unordered_map<std::string, std::string> values;
+    std::unordered_map<std::string, json> values;
   };
 
   void open() {
-    note_value("an object");
+    note_value(json::object());
     levels_.emplace_back();
     levels_.back().object = true;
   }
@@ -59,13 +59,14 @@ class KeyWatch {
     Level& level = levels_.back();
     const auto [found, fresh] = level.values.try_emplace(level.key);
     if (fresh) {
-      found->second = shown_json(value);
+      found->second = value;
       return;
     }
     throw Error(
         ErrorKind::file,
         fmt::format("{}: \"{}\" stands twice in one object, with {} and with {}; keep one of them",
-                    where_, display_text(level.key, true), found->second, shown_json(value)));
+                    where_, display_text(level.key, true), shown_json(found->second),
+                    shown_json(value)));
   }
 
   const std::string& where_;

@@ -2,27 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lexirow/error.h"
 #include "text/byte_letters.h"
+#include "text/code_class.h"
 #include "text/gpt2_split.h"
 #include "text/utf8.h"
 
 namespace lexirow::text {
 namespace {
 
+std::int64_t place(std::size_t at) {
+  return static_cast<std::int64_t>(at);
+}
+
 /// Moves ends of tokens out to those of the characters that they cut.
 class CharacterSpans {
  public:
   explicit CharacterSpans(std::string_view text) : text_(text) {}
 
-  /// The first byte of the character that holds byte `at`; places never go back by more than a
-  /// character.
-  std::size_t floor(std::size_t at) {
+  /// The first byte of the character that byte `at` belongs to.
+  std::size_t floor(std::size_t at) const {
     std::size_t begin = at;
     while (begin > 0 && at - begin < 3 && is_tail(begin)) --begin;
     return begin == at || holds(begin, at) ? begin : at;
   }
-  std::size_t ceiling(std::size_t end) {
+  /// The end of the character that is cut at `end`.
+  std::size_t ceiling(std::size_t end) const {
     if (end == text_.size() || !is_tail(end)) return end;
     const std::size_t begin = floor(end);
     return begin == end ? end : begin + utf8_step(text_, begin).length;
@@ -48,77 +55,352 @@ void check_utf8(std::string_view text, const EncodeRules& rules) {
   }
 }
 
+/// Cuts before every mark that does not follow another one.
+void cut_at_marks(std::string_view piece, std::string_view mark, std::vector<ByteRange>& parts) {
+  std::size_t begin = 0;
+  std::size_t behind = 0;  // the mark before
+  for (std::size_t at = piece.find(mark); at != std::string_view::npos;
+       at = piece.find(mark, behind)) {
+    if (at > behind || at == 0) {
+      parts.push_back({begin, at});
+      begin = at;
+    }
+    behind = at + mark.size();
+  }
+  parts.push_back({begin, piece.size()});
+}
+
+/// Blanks at the ends of a token's spelling; the letter of a blank byte counts as one.
+struct Blanks {
+  std::int64_t leading = 0;
+  std::int64_t trailing = 0;
+};
+
+Blanks blanks_around(std::string_view spelling) {
+  Blanks blanks;
+  bool visible = false;
+  for (std::size_t at = 0; at < spelling.size();) {
+    const Utf8Step step = utf8_step(spelling, at);
+    const bool blank = step.code == byte_letter(' ') || is_white_space(step.code);
+    visible = visible || !blank;
+    if (!visible) ++blanks.leading;
+    blanks.trailing = blank ? blanks.trailing + 1 : 0;
+    at += step.length;
+  }
+  return blanks;
+}
+
+/// The spelling of an added token in a normalised text.
+std::function<std::string(const std::string&)> normalized_by(const Normalizer* normalizer) {
+  return [normalizer](const std::string& content) {
+    TracedText text(content, false);
+    if (normalizer != nullptr) normalizer->apply(text);
+    return text.text();
+  };
+}
+
 }  // namespace
 
-PipelineTokenizer::PipelineTokenizer(PipelineParts parts) : parts_(std::move(parts)) {
-  for (const std::string& token : parts_.model->tokens()) {
-    bytes_.push_back(from_byte_letters(token).value_or(token));
-  }
+PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
+    : parts_(std::move(parts)),
+      added_(parts_.added, normalized_by(parts_.normalizer.get())),
+      spellings_(parts_.model->tokens()) {
   for (const AddedToken& token : parts_.added) {
     const auto id = static_cast<std::size_t>(token.id);
-    if (id >= bytes_.size()) bytes_.resize(id + 1);
-    bytes_[id] = token.content;
-    if (token.special) specials_.add(token.content, id);
+    if (id >= spellings_.size()) spellings_.resize(id + 1);
+    spellings_[id] = token.content;
+  }
+  for (const std::string& token : spellings_) {
+    if (parts_.bytes) {
+      bytes_.push_back(from_byte_letters(token).value_or(token));
+      continue;
+    }
+    const int byte = parts_.byte_fallback ? fallback_byte(token) : -1;
+    bytes_.push_back(byte < 0 ? token : std::string(1, static_cast<char>(byte)));
+  }
+  direct_ = parts_.bytes && !parts_.normalizer && parts_.pre_tokenizer &&
+            parts_.pre_tokenizer->is_plain_gpt2();
+  lossy_ = !keeps_every_byte();
+  cut_rule_ = find_cut_rule();
+}
+
+bool PipelineTokenizer::keeps_every_byte() const {
+  if (!parts_.bytes || parts_.normalizer || !parts_.byte_level_decoder) return false;
+  if (parts_.pre_tokenizer && !parts_.pre_tokenizer->keeps_text()) return false;
+  std::vector<bool> known(256, false);
+  for (const std::string& token : parts_.model->tokens()) {
+    const int byte = letter_byte(single_code_point(token));
+    if (byte >= 0) known[static_cast<std::size_t>(byte)] = true;
+  }
+  // A token that takes up white space beside it loses it.
+  const bool strips = std::any_of(parts_.added.begin(), parts_.added.end(),
+                                  [](const AddedToken& one) { return one.lstrip || one.rstrip; });
+  return !strips && std::count(known.begin(), known.end(), true) == 256;
+}
+
+/// Takes ids only, from the cache where they are there.
+class PipelineTokenizer::IdSink {
+ public:
+  static constexpr bool kPlaces = false;
+  IdSink(const TokenModel& model, PieceCachePool& caches, std::vector<Id>& ids,
+         EncodeCounts& counts)
+      : model_(model), lease_(caches), cache_(*lease_), ids_(ids), counts_(counts) {}
+
+  void add(Id id, std::size_t, std::size_t) { ids_.push_back(id); }
+
+  /// The pre-token [begin, end) of a text.
+  void add_piece(std::string_view text, std::size_t begin, std::size_t end) {
+    const std::size_t length = end - begin;
+    if (length > PieceCache::kLongest) return encode(text.substr(begin, length));
+    const PieceCache::Key key = PieceCache::key_of(text, begin, length);
+    PieceCache::Entry& entry = cache_.entry(key);
+    if (entry.key == key && entry.count > 0) {
+      ids_.insert(ids_.end(), entry.ids.begin(), entry.ids.begin() + entry.count);
+      return;
+    }
+    const std::size_t before = ids_.size();
+    const std::int64_t unusual = counts_.unknown + counts_.left_out;
+    encode(text.substr(begin, length));
+    const std::size_t count = ids_.size() - before;
+    // What is counted must be met each time.
+    if (count > PieceCache::kMost || unusual != counts_.unknown + counts_.left_out) return;
+    entry.key = key;
+    entry.count = static_cast<std::uint32_t>(count);
+    std::copy_n(ids_.end() - static_cast<std::ptrdiff_t>(count), count, entry.ids.begin());
+  }
+
+ private:
+  void encode(std::string_view piece) {
+    tokens_.clear();
+    model_.encode(piece, tokens_, counts_);
+    for (const ModelToken& token : tokens_) ids_.push_back(token.id);
+  }
+
+  const TokenModel& model_;
+  PieceCachePool::Lease lease_;
+  PieceCache& cache_;
+  std::vector<Id>& ids_;
+  EncodeCounts& counts_;
+  std::vector<ModelToken> tokens_;
+};
+
+/// Takes ids and where they come from.
+class PipelineTokenizer::PieceSink {
+ public:
+  static constexpr bool kPlaces = true;
+  PieceSink(const TokenModel& model, std::vector<Piece>& pieces, EncodeCounts& counts)
+      : model_(model), pieces_(pieces), counts_(counts) {}
+
+  void add(Id id, std::size_t begin, std::size_t end) {
+    pieces_.push_back({id, place(begin), place(end)});
+  }
+
+  /// The pre-token [begin, end) of a text; origin(begin, end) says where its bytes come from.
+  template <typename Origin>
+  void add_piece(std::string_view text, std::size_t begin, std::size_t end, Origin&& origin) {
+    tokens_.clear();
+    model_.encode(text.substr(begin, end - begin), tokens_, counts_);
+    for (const ModelToken& token : tokens_) {
+      // Symbols without a token are left out, so the lengths may fall short of the piece, and a
+      // token may stand for more than it took.
+      const std::size_t token_end = std::min(begin + token.length, end);
+      const auto [from, to] = origin(std::min(begin, end - 1), token_end);
+      add(token.id, from, to);
+      begin = token_end;
+    }
+  }
+
+ private:
+  const TokenModel& model_;
+  std::vector<Piece>& pieces_;
+  EncodeCounts& counts_;
+  std::vector<ModelToken> tokens_;
+};
+
+template <typename Sink>
+void PipelineTokenizer::encode_direct(std::string_view text, std::size_t offset, Sink& sink) const {
+  if constexpr (Sink::kPlaces) {
+    const CharacterSpans spans(text);
+    const auto origin = [&](std::size_t begin, std::size_t end) {
+      return std::pair(offset + spans.floor(begin), offset + spans.ceiling(end));
+    };
+    for_each_gpt2_piece(text, [&](std::size_t begin, std::size_t end) {
+      sink.add_piece(text, begin, end, origin);
+    });
+  } else {
+    for_each_gpt2_piece(
+        text, [&](std::size_t begin, std::size_t end) { sink.add_piece(text, begin, end); });
+  }
+}
+
+template <typename Sink>
+void PipelineTokenizer::encode_traced(TracedText text, std::size_t offset, Sink& sink) const {
+  if (parts_.pre_tokenizer) {
+    parts_.pre_tokenizer->apply(text);
+  } else if (parts_.bytes) {
+    text.restore_bytes();
+  }
+  const std::string& mark = parts_.model->word_mark();
+  if (!mark.empty())
+    text.split([&](std::string_view piece, std::vector<ByteRange>& parts) {
+      cut_at_marks(piece, mark, parts);
+    });
+  const auto origin = [&](std::size_t begin, std::size_t end) {
+    const TracedText::Origin from = text.origin(begin, end);
+    return std::pair(offset + from.begin, offset + from.end);
+  };
+  for (const ByteRange& range : text.pieces()) {
+    if constexpr (Sink::kPlaces) {
+      sink.add_piece(text.text(), range.begin, range.end, origin);
+    } else {
+      sink.add_piece(text.text(), range.begin, range.end);
+    }
+  }
+}
+
+template <typename Sink>
+void PipelineTokenizer::encode_stretch(std::string_view text, std::size_t offset,
+                                       const EncodeRules& rules, EncodeCounts& counts,
+                                       Sink& sink) const {
+  const bool added = added_.any_normalized(rules.specials);
+  if (direct_ && !added) return encode_direct(text, offset, sink);
+  const bool origins =
+      Sink::kPlaces || added || (parts_.pre_tokenizer && parts_.pre_tokenizer->needs_origins());
+  TracedText traced(text, origins);
+  if (!parts_.bytes) counts.replaced += traced.replaced();
+  traced.first = offset == 0 && !rules.continues;
+  traced.begins = offset > 0 || !rules.continues;
+  if (parts_.normalizer) parts_.normalizer->apply(traced);
+  if (!added) return encode_traced(std::move(traced), offset, sink);
+  std::vector<AddedVocabulary::Found> found;
+  added_.find(traced.text(), true, rules.specials, found);
+  for (const AddedVocabulary::Found& one : found) {
+    if (one.id == kNoId) {
+      encode_traced(traced.slice({one.begin, one.end}), offset, sink);
+    } else {
+      const TracedText::Origin origin = traced.origin(one.begin, one.end);
+      sink.add(one.id, offset + origin.begin, offset + origin.end);
+    }
+  }
+}
+
+template <typename Sink>
+void PipelineTokenizer::encode_all(std::string_view text, const EncodeRules& rules,
+                                   EncodeCounts& counts, Sink& sink) const {
+  check_utf8(text, rules);
+  counts.special_spellings += added_.count_plain(text, rules.specials);
+  std::vector<AddedVocabulary::Found> found;
+  added_.find(text, false, rules.specials, found);
+  for (const AddedVocabulary::Found& one : found) {
+    if (one.id == kNoId) {
+      encode_stretch(text.substr(one.begin, one.end - one.begin), one.begin, rules, counts, sink);
+    } else {
+      sink.add(one.id, one.begin, one.end);
+    }
   }
 }
 
 void PipelineTokenizer::encode_pieces(std::string_view text, const EncodeRules& rules,
                                       std::vector<Piece>& pieces, EncodeCounts& counts) const {
-  check_utf8(text, rules);
-  counts.special_spellings += count_matches(specials_, text);
-  std::vector<ModelToken> tokens;
-  CharacterSpans spans(text);
-  for_each_gpt2_piece(text, [&](std::size_t begin, std::size_t end) {
-    tokens.clear();
-    parts_.model->encode(text.substr(begin, end - begin), tokens, counts);
-    for (const ModelToken& token : tokens) {
-      const std::size_t token_end = begin + token.length;
-      pieces.push_back({token.id, static_cast<std::int64_t>(spans.floor(begin)),
-                        static_cast<std::int64_t>(spans.ceiling(token_end))});
-      begin = token_end;
-    }
-  });
+  const std::size_t first = pieces.size();
+  PieceSink sink(*parts_.model, pieces, counts);
+  encode_all(text, rules, counts, sink);
+  if (parts_.trim.on) trim_places(pieces, first);
 }
 
 void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
                                    std::vector<Id>& ids, EncodeCounts& counts) const {
-  check_utf8(text, rules);
-  counts.special_spellings += count_matches(specials_, text);
-  std::vector<ModelToken> tokens;
-  for_each_gpt2_piece(text, [&](std::size_t begin, std::size_t end) {
-    tokens.clear();
-    parts_.model->encode(text.substr(begin, end - begin), tokens, counts);
-    for (const ModelToken& token : tokens) ids.push_back(token.id);
-  });
+  IdSink sink(*parts_.model, caches_, ids, counts);
+  encode_all(text, rules, counts, sink);
+}
+
+void PipelineTokenizer::trim_places(std::vector<Piece>& pieces, std::size_t first) const {
+  for (std::size_t i = first; i < pieces.size(); ++i) {
+    Piece& piece = pieces[i];
+    const Blanks blanks = blanks_around(spellings_[static_cast<std::size_t>(piece.id)]);
+    if (blanks.leading > 0) {
+      const bool at_first = i == first || piece.begin == 0;
+      const bool added = at_first && parts_.trim.prefix_space && blanks.leading == 1;
+      piece.begin = std::min(piece.begin + (added ? 0 : blanks.leading), piece.end);
+    }
+    if (blanks.trailing > 0 && piece.end >= blanks.trailing) {
+      piece.end = std::max(piece.end - blanks.trailing, piece.begin);
+    }
+  }
+}
+
+void PipelineTokenizer::check_id(Id id, std::size_t position) const {
+  if (id >= 0 && id < vocab_size()) return;
+  throw Error(ErrorKind::index,
+              fmt::format("decode, position {}: id {} is outside the vocabulary of {} tokens "
+                          "(ids 0 to {}); is this the tokenizer the ids were made with?",
+                          position, id, vocab_size(), vocab_size() - 1));
 }
 
 std::string PipelineTokenizer::decode(std::span<const Id> ids) const {
   std::string text;
+  std::vector<std::string> tokens;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= vocab_size()) {
-      throw Error(ErrorKind::index,
-                  fmt::format("decode, position {}: id {} is outside the vocabulary of {} tokens "
-                              "(ids 0 to {}); is this the tokenizer the ids were made with?",
-                              i, ids[i], vocab_size(), vocab_size() - 1));
+    check_id(ids[i], i);
+    const auto id = static_cast<std::size_t>(ids[i]);
+    if (parts_.byte_level_decoder) {
+      text +=
+          parts_.bytes ? bytes_[id] : from_byte_letters(spellings_[id]).value_or(spellings_[id]);
+    } else if (!spellings_[id].empty()) {
+      tokens.push_back(spellings_[id]);
     }
-    text += bytes_[static_cast<std::size_t>(ids[i])];
   }
-  return text;
+  if (parts_.byte_level_decoder) return text;
+  if (parts_.decoder) {
+    parts_.decoder->apply(tokens);
+    for (const std::string& token : tokens) text += token;
+    return text;
+  }
+  return fmt::format("{}", fmt::join(tokens, " "));
 }
 
 std::string PipelineTokenizer::token_bytes(Id id) const {
-  return decode(std::span<const Id>(&id, 1));
+  check_id(id, 0);
+  return bytes_[static_cast<std::size_t>(id)];
 }
 
 std::optional<Id> PipelineTokenizer::find(std::string_view token) const {
-  for (std::size_t id = 0; id < bytes_.size(); ++id) {
-    if (bytes_[id] == token) return static_cast<Id>(id);
+  if (token.empty()) return std::nullopt;
+  for (const AddedToken& added : parts_.added) {
+    if (added.content == token) return added.id;
   }
-  return std::nullopt;
+  const auto found = std::find(bytes_.begin(), bytes_.end(), token);
+  if (found == bytes_.end()) return std::nullopt;
+  return static_cast<Id>(found - bytes_.begin());
+}
+
+std::vector<std::pair<std::string, Id>> PipelineTokenizer::special_spellings() const {
+  std::vector<std::pair<std::string, Id>> all;
+  for (const AddedToken& token : parts_.added) {
+    if (token.special) all.emplace_back(token.content, token.id);
+  }
+  return all;
+}
+
+/// Where texts may be cut: what the pre-tokenizer says, or where blanks become the marks at which
+/// the model begins its words.
+CutRule PipelineTokenizer::find_cut_rule() const {
+  if (parts_.normalizer && !parts_.normalizer->cuts_at_blanks()) return CutRule::depends;
+  const CutRule rule = parts_.pre_tokenizer ? parts_.pre_tokenizer->cut_rule() : CutRule::local;
+  if (rule != CutRule::local || parts_.model->word_mark().empty()) return rule;
+  TracedText probe("a b", true);
+  probe.begins = probe.first = false;
+  if (parts_.normalizer) parts_.normalizer->apply(probe);
+  if (parts_.pre_tokenizer) parts_.pre_tokenizer->apply(probe);
+  const bool marked = probe.text() == "a" + parts_.model->word_mark() + "b";
+  return marked ? CutRule::blanks : CutRule::local;
 }
 
 SafeCut PipelineTokenizer::safe_cut(std::string_view text, std::size_t scanned) const {
-  return spaced_cut(text, scanned);
+  if (cut_rule_ < CutRule::blanks) return {0, text.size()};
+  SafeCut cut = spaced_cut(text, scanned, cut_rule_ == CutRule::lines);
+  if (cut.end > 0 && !added_.may_cut(text, cut.end)) cut.end = 0;
+  return cut;
 }
 
 nlohmann::ordered_json PipelineTokenizer::to_json() const {

@@ -4,21 +4,41 @@
 #include <nlohmann/json.hpp>
 
 #include "text/added_tokens.h"
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/piece_cache.h"
+#include "text/pre_tokenizer.h"
 #include "text/token_model.h"
 
 namespace lexirow::text {
 
-/// The parts of a tokenizer as Hugging Face has them, in the order in which text passes them.
-struct PipelineParts {
-  std::vector<AddedToken> added;
-  std::unique_ptr<const TokenModel> model;
-  SpecialTokens roles;
-  TokenizerKind kind = TokenizerKind::bpe;
-  /// tokenizer.json without the vocabulary of its model: what is saved again as it was.
-  nlohmann::ordered_json frame;
+/// How a post-processor takes white space out of the places of tokens.
+struct OffsetTrim {
+  bool on = false;
+  bool prefix_space = false;  ///< a blank at the very beginning may be one that was added
 };
 
-/// Added tokens, model and decoder in a row.
+/// The parts of a tokenizer as Hugging Face has them, in the order in which text passes them.
+struct PipelineParts {
+  TokenizerKind kind = TokenizerKind::bpe;
+  std::vector<AddedToken> added;
+  std::unique_ptr<const Normalizer> normalizer;       ///< null: none
+  std::unique_ptr<const PreTokenizer> pre_tokenizer;  ///< null: none
+  std::unique_ptr<const TokenModel> model;
+  bool bytes = false;                      ///< the model takes bytes
+  bool byte_fallback = false;              ///< its tokens <0x00> to <0xFF> are bytes
+  std::unique_ptr<const Decoder> decoder;  ///< null: a blank between tokens
+  bool byte_level_decoder = false;         ///< it only turns letters into bytes
+  OffsetTrim trim;
+  SpecialTokens roles;
+  /// tokenizer.json without its model: what is saved again as it was.
+  nlohmann::ordered_json frame;
+  std::vector<std::string> notes;  ///< what is kept but not applied
+};
+
+/// A tokenizer of Hugging Face's kind: added tokens, normalizer, pre-tokenizer, model, decoder.
+/// Text that is not UTF-8 comes back as it was from a byte-level tokenizer; for others it is
+/// U+FFFD.
 class PipelineTokenizer final : public Tokenizer {
  public:
   explicit PipelineTokenizer(PipelineParts parts);
@@ -31,7 +51,9 @@ class PipelineTokenizer final : public Tokenizer {
   std::string decode(std::span<const Id> ids) const override;
   std::string token_bytes(Id id) const override;
   std::optional<Id> find(std::string_view token) const override;
-  bool lossy() const override { return false; }
+  std::vector<std::string> notes() const override { return parts_.notes; }
+  std::vector<std::pair<std::string, Id>> special_spellings() const override;
+  bool lossy() const override { return lossy_; }
   nlohmann::ordered_json to_json() const override;
   SafeCut safe_cut(std::string_view text, std::size_t scanned) const override;
 
@@ -42,9 +64,31 @@ class PipelineTokenizer final : public Tokenizer {
                   EncodeCounts& counts) const override;
 
  private:
+  class IdSink;
+  class PieceSink;
+  template <typename Sink>
+  void encode_all(std::string_view text, const EncodeRules& rules, EncodeCounts& counts,
+                  Sink& sink) const;
+  template <typename Sink>
+  void encode_direct(std::string_view text, std::size_t offset, Sink& sink) const;
+  template <typename Sink>
+  void encode_stretch(std::string_view text, std::size_t offset, const EncodeRules& rules,
+                      EncodeCounts& counts, Sink& sink) const;
+  template <typename Sink>
+  void encode_traced(TracedText text, std::size_t offset, Sink& sink) const;
+  void trim_places(std::vector<Piece>& pieces, std::size_t first) const;
+  void check_id(Id id, std::size_t position) const;
+  bool keeps_every_byte() const;
+  CutRule find_cut_rule() const;
+
   PipelineParts parts_;
-  std::vector<std::string> bytes_;  // of every token by id
-  SpellingTrie specials_;           // spellings that are plain text
+  AddedVocabulary added_;
+  std::vector<std::string> spellings_;  // of every token by id, as in the file
+  std::vector<std::string> bytes_;      // of every token by id; empty where an id has none
+  bool direct_ = false;                 // bytes go from GPT-2's cut to the model as they are
+  bool lossy_ = true;
+  CutRule cut_rule_ = CutRule::depends;
+  mutable PieceCachePool caches_;
 };
 
 }  // namespace lexirow::text

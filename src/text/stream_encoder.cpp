@@ -19,6 +19,7 @@ struct StreamEncoder::State {
   void encode(std::string_view text, std::vector<Id>& ids) {
     tokenizer.encode(text, rules, ids, counts);
     advance_place(rules.start, text);
+    rules.continues = true;
   }
   void push_text(std::string_view bytes, std::vector<Id>& ids) {
     if (bytes.empty()) return;
@@ -38,6 +39,7 @@ struct StreamEncoder::State {
     finish_text(ids);
     if (documents.eos_per_line) ids.push_back(tokenizer.specials().eos);
     line_open = false;
+    rules.continues = false;
     if (documents.lines) document_open = false;
   }
 
@@ -108,6 +110,7 @@ void StreamEncoder::end_file(std::vector<Id>& ids, std::vector<std::int64_t>& bo
   state.line_open = false;
   state.document_open = false;
   state.rules.start = {};
+  state.rules.continues = false;
 }
 
 const EncodeCounts& StreamEncoder::counts() const {
@@ -136,6 +139,7 @@ std::vector<std::int64_t> encode_corpus(const CorpusFiles& files, const CorpusRu
   encode_counts.unknown += counts.unknown;
   encode_counts.replaced += counts.replaced;
   encode_counts.special_spellings += counts.special_spellings;
+  encode_counts.left_out += counts.left_out;
   encode_counts.unk_words += counts.unk_words;
   return boundaries;
 }

@@ -4,6 +4,11 @@
 
 namespace lexirow::text {
 
+const std::string& TokenModel::word_mark() const {
+  static const std::string none;
+  return none;
+}
+
 nlohmann::ordered_json vocab_json(const std::vector<std::string>& tokens) {
   // The vector below the ordered map: its own insertion looks through all keys each time.
   nlohmann::ordered_json::object_t vocab;

@@ -26,6 +26,11 @@ class TokenModel {
   virtual void encode(std::string_view piece, std::vector<ModelToken>& tokens,
                       EncodeCounts& counts) const = 0;
 
+  /// A character such as U+2581 with which tokens only begin: merges never reach over a place
+  /// before it that follows another character, so that a pre-token may be cut there. Empty: none is
+  /// known.
+  virtual const std::string& word_mark() const;
+
   /// Token spellings by id, as the file has them; an id that no token has is empty.
   virtual const std::vector<std::string>& tokens() const = 0;
   virtual Id unk() const = 0;  ///< kNoId without one

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lexirow/error.h"
 
 namespace lexirow::text {
@@ -24,6 +26,37 @@ void Tokenizer::encode_ids(std::string_view text, const EncodeRules& rules, std:
   encode_pieces(text, rules, pieces, counts);
   ids.reserve(ids.size() + pieces.size());
   for (const Piece& piece : pieces) ids.push_back(piece.id);
+}
+
+std::vector<Id> allow_specials(const Tokenizer& tokenizer, const std::vector<std::string>& names) {
+  const auto known = tokenizer.special_spellings();
+  std::vector<Id> ids;
+  for (const std::string& name : names) {
+    const std::size_t before = ids.size();
+    for (const auto& [spelling, id] : known) {
+      if (name == "all" || name == spelling) ids.push_back(id);
+    }
+    if (ids.size() > before) continue;
+    std::string list;
+    for (const auto& [spelling, id] : known) {
+      if (list.size() < 200) list += (list.empty() ? "" : ", ") + display_text(spelling, true);
+    }
+    throw Error(ErrorKind::argument, fmt::format("\"{}\" is no special token of this tokenizer; {}",
+                                                 display_text(name, true),
+                                                 known.empty() ? "it has none" : "it has " + list));
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (end > 0) names.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return names;
 }
 
 SafeCut Tokenizer::safe_cut(std::string_view text, std::size_t) const {

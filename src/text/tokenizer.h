@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/types.h"
@@ -46,6 +47,11 @@ struct TextPlace {
 struct EncodeRules {
   bool strict = false;   ///< refuse invalid UTF-8 (Error(file)) instead of replacing it
   TextPlace start = {};  ///< where the text begins in its file: messages count from here
+  /// The text goes on from one that was encoded before and ended at a safe cut.
+  bool continues = false;
+  /// Special tokens, ascending, whose spellings in the text are read as the token; the spellings of
+  /// all others are plain text. See allow_specials().
+  std::vector<Id> specials = {};
 };
 
 /// One token of a text with its place in bytes of the original text, end exclusive. Tokens that are
@@ -90,6 +96,12 @@ class Tokenizer {
   /// The id of a token spelt exactly so, special tokens included.
   virtual std::optional<Id> find(std::string_view token) const = 0;
 
+  /// What of the tokenizer's file is kept but not applied, a sentence each.
+  virtual std::vector<std::string> notes() const { return {}; }
+
+  /// The special tokens by their spellings, with their ids.
+  virtual std::vector<std::pair<std::string, Id>> special_spellings() const = 0;
+
   /// True when decode(encode(x)) == x cannot be promised for any text (word).
   virtual bool lossy() const = 0;
 
@@ -114,17 +126,26 @@ class Tokenizer {
                           EncodeCounts& counts) const;
 };
 
-/// `char`, `byte` or `word`.
+/// The ids of special tokens for EncodeRules::specials, by their spellings; "all" stands for every
+/// one. Throws Error(argument) that lists the special tokens there are.
+std::vector<Id> allow_specials(const Tokenizer& tokenizer, const std::vector<std::string>& names);
+
+/// The names between the commas of a list.
+std::vector<std::string> split_names(std::string_view list);
+
+/// `char`, `byte`, `word`, `bpe` or `word-level`.
 std::string tokenizer_kind_name(TokenizerKind kind);
-/// The kind of that name. Throws Error(argument) that lists the forms.
+/// The own kind of that name (char, byte, word). Throws Error(argument) that lists the forms.
 TokenizerKind parse_tokenizer_kind(std::string_view name);
 /// `unicode` or `space`.
 std::string word_split_name(WordSplit split);
 /// The split of that name. Throws Error(argument) that lists the forms.
 WordSplit parse_word_split(std::string_view name);
 
-/// Reads a tokenizer.json of one of the three own kinds, recognised by content. `where` names the
-/// file in errors. Throws Error(file) that names the part that is not supported.
+/// Reads a tokenizer.json: one of the three own kinds, recognised by content, or Hugging Face's
+/// with a BPE or WordLevel model. `where` names the file in errors. Throws Error(file) that names
+/// the part that is not supported. Read the text with parse_json(), which finds keys that stand
+/// twice.
 std::unique_ptr<Tokenizer> tokenizer_from_json(const nlohmann::json& json,
                                                const std::string& where);
 

@@ -1,15 +1,14 @@
 #include "text/tokenizer_json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 
-#include "lexirow/error.h"
 #include "text/byte_letters.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
-#include "text/json_text.h"
+#include "text/pipeline_json.h"
 #include "text/token_model.h"
 #include "text/utf8.h"
 #include "text/word_tokenizer.h"
@@ -20,149 +19,124 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& what) {
-  throw Error(
-      ErrorKind::file,
-      fmt::format("{}: {}; expected a char, byte or word tokenizer.json as lexirow writes it",
-                  where, what));
-}
-
-const json& part_of(const json& object, const char* key, const std::string& where) {
-  static const json absent;
-  if (!object.is_object())
-    refuse(where, fmt::format("found {} where an object should be", shown_json(object)));
-  const auto found = object.find(key);
-  return found == object.end() ? absent : *found;
-}
-
-bool same(const json& part, const ordered_json& expected) {
-  return part == json(expected);
-}
-
 /// Which of the own kinds the pre-tokenizer says.
 struct Form {
   TokenizerKind kind;
   WordSplit split;
-  ordered_json decoder;
 };
 
-Form form_of(const json& root, const std::string& where) {
-  const json& pre = part_of(root, "pre_tokenizer", where);
-  const Form forms[] = {
-      {TokenizerKind::character, WordSplit::unicode, {{"type", "Fuse"}}},
-      {TokenizerKind::byte, WordSplit::unicode, byte_level(true, false)},
-      {TokenizerKind::word, WordSplit::unicode, nullptr},
-      {TokenizerKind::word, WordSplit::space, nullptr},
-  };
-  const ordered_json expected[] = {char_pre_tokenizer(), byte_pre_tokenizer(),
-                                   word_pre_tokenizer(WordSplit::unicode),
-                                   word_pre_tokenizer(WordSplit::space)};
-  for (std::size_t i = 0; i < std::size(forms); ++i) {
-    if (!same(pre, expected[i])) continue;
-    const json& decoder = part_of(root, "decoder", where);
-    const json type = decoder.is_null() ? json() : part_of(decoder, "type", where);
-    if (type != (forms[i].decoder.is_null() ? json() : json(forms[i].decoder.at("type")))) {
-      refuse(where,
-             fmt::format("decoder {} does not belong to its pre_tokenizer", shown_json(decoder)));
+std::optional<Form> form_of(const json& pre, const json& decoder) {
+  const json no_decoder;
+  if (pre == json(char_pre_tokenizer()) && decoder == json({{"type", "Fuse"}})) {
+    return Form{TokenizerKind::character, WordSplit::unicode};
+  }
+  if (pre == json(byte_pre_tokenizer()) && decoder == json(byte_level(true, false))) {
+    return Form{TokenizerKind::byte, WordSplit::unicode};
+  }
+  for (const WordSplit split : {WordSplit::unicode, WordSplit::space}) {
+    if (pre == json(word_pre_tokenizer(split)) && decoder == no_decoder) {
+      return Form{TokenizerKind::word, split};
     }
-    return forms[i];
   }
-  refuse(where, fmt::format("pre_tokenizer {} is not supported", shown_json(pre)));
+  return std::nullopt;
 }
 
-/// Reads an id that must be in [0, limit).
-Id id_from(const json& value, std::int64_t limit, const std::string& token,
-           const std::string& where) {
-  if (!value.is_number_integer() || value < 0 || value >= limit) {
-    refuse(where, fmt::format("token \"{}\" has the id {}, outside 0 to {}",
-                              display_text(token, true), shown_json(value), limit - 1));
-  }
-  return value.get<Id>();
-}
-
-/// Tokens by id, special ones too, each id once.
+/// Tokens by id, special ones behind them.
 struct Entries {
   std::vector<std::string> tokens;
   SpecialTokens specials;
 };
 
-void put(std::vector<std::optional<std::string>>& by_id, Id id, const std::string& token,
-         const std::string& where) {
-  std::optional<std::string>& entry = by_id[static_cast<std::size_t>(id)];
-  if (entry && *entry != token) {
-    refuse(where, fmt::format("id {} stands for \"{}\" and \"{}\"", id, display_text(*entry, true),
-                              display_text(token, true)));
-  }
-  entry = token;
-}
-
-Entries entries_of(const json& root, const std::string& where) {
-  const json& vocab = part_of(part_of(root, "model", where), "vocab", where);
-  const json& added = part_of(root, "added_tokens", where);
-  if (!vocab.is_object()) refuse(where, "model.vocab is not an object of tokens and ids");
-  if (!added.is_null() && !added.is_array()) refuse(where, "added_tokens is not a list");
-  const std::int64_t limit = static_cast<std::int64_t>(vocab.size() + added.size());
-  std::vector<std::optional<std::string>> by_id(static_cast<std::size_t>(limit));
-  for (const auto& [token, value] : vocab.items())
-    put(by_id, id_from(value, limit, token, where), token, where);
-
+/// The entries when ids are whole, special tokens have the four own spellings and stand last.
+std::optional<Entries> entries_of(const json& vocab, const json& added) {
   Entries entries;
-  for (const json& entry : added) {
-    const json& content = part_of(entry, "content", where);
-    const std::string token =
-        content.is_string() ? content.get<std::string>() : shown_json(content);
-    const auto* role = std::find_if(kSpecialRoles.begin(), kSpecialRoles.end(),
-                                    [&](const SpecialRole& one) { return token == one.spelling; });
-    if (role == kSpecialRoles.end()) {
-      refuse(where,
-             fmt::format("added token \"{}\" is not supported (<pad>, <unk>, <bos>, <eos> are)",
-                         display_text(token, true)));
+  std::map<std::string, Id> specials;
+  for (const json& one : added) {
+    const json content = one.is_object() ? one.value("content", json()) : json();
+    const json id = one.is_object() ? one.value("id", json()) : json();
+    const auto* role =
+        std::find_if(kSpecialRoles.begin(), kSpecialRoles.end(),
+                     [&](const SpecialRole& known) { return content == known.spelling; });
+    if (role == kSpecialRoles.end() || !id.is_number_integer() || id < 0 || id > INT32_MAX) {
+      return std::nullopt;
     }
-    const Id id = id_from(part_of(entry, "id", where), limit, token, where);
-    put(by_id, id, token, where);
-    entries.specials.*role->id = id;
+    entries.specials.*role->id = id.get<Id>();
+    specials[role->spelling] = id.get<Id>();
   }
-  // Every id below the last one must be there; the special ones come last.
-  while (!by_id.empty() && !by_id.back()) by_id.pop_back();
-  const auto size = static_cast<std::int64_t>(by_id.size());
-  const std::int64_t ordinary = size - count_specials(entries.specials);
-  for (std::int64_t id = 0; id < size; ++id) {
-    const std::optional<std::string>& token = by_id[static_cast<std::size_t>(id)];
-    if (!token) refuse(where, fmt::format("no token has the id {}", id));
-    const bool special = special_spelling(entries.specials, static_cast<Id>(id)) != nullptr;
-    if (special != (id >= ordinary)) {
-      refuse(where, fmt::format("id {} (\"{}\"): special tokens must follow the ordinary ones", id,
-                                display_text(*token, true)));
+  std::vector<std::string> by_id(vocab.size());
+  for (const auto& [token, id] : vocab.items()) {
+    const auto special = specials.find(token);
+    if (special != specials.end()) {
+      if (id != special->second) return std::nullopt;
+      by_id.pop_back();
+    } else if (!id.is_number_integer() || id < 0 || token.empty()) {
+      return std::nullopt;
     }
-    if (!special) entries.tokens.push_back(*token);
   }
+  for (const auto& [token, id] : vocab.items()) {
+    if (specials.contains(token)) continue;
+    if (id >= by_id.size() || !by_id[id.get<std::size_t>()].empty()) return std::nullopt;
+    by_id[id.get<std::size_t>()] = token;
+  }
+  // The special ids follow, each once.
+  std::set<Id> ids;
+  for (const auto& [spelling, id] : specials) ids.insert(id);
+  const auto ordinary = static_cast<Id>(by_id.size());
+  const auto count = static_cast<Id>(ids.size());
+  if (ids.size() != specials.size()) return std::nullopt;
+  if (count > 0 && (*ids.begin() != ordinary || *ids.rbegin() != ordinary + count - 1)) {
+    return std::nullopt;
+  }
+  entries.tokens = std::move(by_id);
   return entries;
 }
 
-std::unique_ptr<Tokenizer> char_from(const Entries& entries, const std::string& where) {
+std::unique_ptr<Tokenizer> char_from(const Entries& entries) {
   std::vector<char32_t> codes;
   for (const std::string& token : entries.tokens) {
     codes.push_back(single_code_point(token));
-    if (codes.back() == kCodePoints) {
-      refuse(where, fmt::format("token \"{}\" is not one character", display_text(token, true)));
-    }
+    if (codes.back() == kCodePoints) return nullptr;
   }
   return std::make_unique<CharTokenizer>(std::move(codes), entries.specials);
 }
 
-std::unique_ptr<Tokenizer> byte_from(const Entries& entries, const std::string& where) {
-  bool fits = entries.tokens.size() == static_cast<std::size_t>(ByteTokenizer::kBytes);
-  for (std::size_t byte = 0; fits && byte < entries.tokens.size(); ++byte) {
-    fits = single_code_point(entries.tokens[byte]) == byte_letter(static_cast<unsigned char>(byte));
+std::unique_ptr<Tokenizer> byte_from(const Entries& entries) {
+  if (entries.tokens.size() != static_cast<std::size_t>(ByteTokenizer::kBytes)) return nullptr;
+  for (std::size_t byte = 0; byte < entries.tokens.size(); ++byte) {
+    const char32_t letter = single_code_point(entries.tokens[byte]);
+    if (letter != byte_letter(static_cast<unsigned char>(byte))) return nullptr;
   }
-  if (!fits) refuse(where, "the vocabulary is not that of the 256 bytes in order");
   return std::make_unique<ByteTokenizer>(entries.specials);
 }
 
-std::unique_ptr<Tokenizer> word_from(Entries entries, WordSplit split, const std::string& where) {
-  if (entries.specials.unk == kNoId)
-    refuse(where, "a word tokenizer needs <unk> among added_tokens");
+std::unique_ptr<Tokenizer> word_from(Entries entries, WordSplit split) {
+  if (entries.specials.unk == kNoId) return nullptr;
   return std::make_unique<WordTokenizer>(std::move(entries.tokens), split, entries.specials);
+}
+
+/// The tokenizer when the file has exactly the form in which one of the own kinds is written, else
+/// null.
+std::unique_ptr<Tokenizer> own_tokenizer(const json& root) {
+  for (const char* key : {"model", "pre_tokenizer", "decoder", "added_tokens", "normalizer",
+                          "post_processor", "truncation", "padding"}) {
+    if (!root.contains(key)) return nullptr;
+  }
+  for (const char* key : {"normalizer", "post_processor", "truncation", "padding"}) {
+    if (!root[key].is_null()) return nullptr;
+  }
+  const json& model = root["model"];
+  if (!model.is_object() || model.value("type", json()) != "WordLevel" ||
+      model.value("unk_token", json()) != "<unk>" || !model.contains("vocab") ||
+      !model["vocab"].is_object()) {
+    return nullptr;
+  }
+  const std::optional<Form> form = form_of(root["pre_tokenizer"], root["decoder"]);
+  if (!form || !root["added_tokens"].is_array()) return nullptr;
+  std::optional<Entries> entries = entries_of(model["vocab"], root["added_tokens"]);
+  if (!entries) return nullptr;
+  if (form->kind == TokenizerKind::character) return char_from(*entries);
+  if (form->kind == TokenizerKind::byte) return byte_from(*entries);
+  return word_from(std::move(*entries), form->split);
 }
 
 }  // namespace
@@ -225,27 +199,10 @@ ordered_json frame_json(const std::vector<AddedToken>& added) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(const json& root, const std::string& where) {
-  if (!root.is_object())
-    refuse(where, fmt::format("found {} where an object should be", shown_json(root)));
-  const json& type = part_of(part_of(root, "model", where), "type", where);
-  if (type != "WordLevel")
-    refuse(where, fmt::format("model type {} is not supported", shown_json(type)));
-  for (const char* key : {"truncation", "padding", "normalizer", "post_processor"}) {
-    const json& part = part_of(root, key, where);
-    if (!part.is_null())
-      refuse(where, fmt::format("{} {} is not supported", key, shown_json(part)));
+  if (root.is_object()) {
+    if (auto own = own_tokenizer(root)) return own;
   }
-  const Form form = form_of(root, where);
-  Entries entries = entries_of(root, where);
-  switch (form.kind) {
-    case TokenizerKind::character:
-      return char_from(entries, where);
-    case TokenizerKind::byte:
-      return byte_from(entries, where);
-    default:
-      break;
-  }
-  return word_from(std::move(entries), form.split, where);
+  return pipeline_from_json(root, where);
 }
 
 }  // namespace lexirow::text

@@ -51,15 +51,15 @@ void WordTokenizer::each_token(std::string_view text, const EncodeRules& rules,
   });
 }
 
-void WordTokenizer::encode_pieces(std::string_view text, const EncodeRules& rules,
-                                  std::vector<Piece>& pieces, EncodeCounts& counts) const {
+void WordTokenizer::plain_pieces(std::string_view text, const EncodeRules& rules,
+                                 std::vector<Piece>& pieces, EncodeCounts& counts) const {
   each_token(text, rules, counts, [&](Id id, std::size_t begin, std::size_t end) {
     pieces.push_back({id, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)});
   });
 }
 
-void WordTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
-                               std::vector<Id>& ids, EncodeCounts& counts) const {
+void WordTokenizer::plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                              EncodeCounts& counts) const {
   each_token(text, rules, counts, [&](Id id, std::size_t, std::size_t) { ids.push_back(id); });
 }
 

@@ -27,8 +27,6 @@ class WordTokenizer final : public BasicTokenizer {
 
   TokenizerKind kind() const override { return TokenizerKind::word; }
   WordSplit split() const { return split_; }
-  void encode_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
-                     EncodeCounts& counts) const override;
   /// Tokens with one space between them.
   std::string decode(std::span<const Id> ids) const override;
   /// Unicode split: as in print (PrintedWords). Space split: as decode.
@@ -40,8 +38,10 @@ class WordTokenizer final : public BasicTokenizer {
 
  protected:
   void append_ordinary(Id id, std::string& text) const override;
-  void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
-                  EncodeCounts& counts) const override;
+  void plain_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
+                    EncodeCounts& counts) const override;
+  void plain_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
+                 EncodeCounts& counts) const override;
 
  private:
   template <typename Emit>

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/random.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
-#include "store/model_folder.h"
+#include "store/tokenizer_file.h"
 #include "text/vocabulary.h"
 #include "train/derive.h"
 
@@ -99,6 +98,10 @@ void say_reading(const PreparedCorpus& corpus, const Notice& notice) {
         fmt::format("read {} as U+FFFD (--strict refuses them)",
                     plural(encoded.replaced, "invalid UTF-8 sequence", "invalid UTF-8 sequences")));
   }
+  if (encoded.left_out > 0) {
+    notice(fmt::format("left out {} without a token: this tokenizer has none for unknown ones",
+                       plural(encoded.left_out, "character", "characters")));
+  }
   if (encoded.unk_words > 0) {
     notice(fmt::format("read {} spelt <unk> as the token",
                        plural(encoded.unk_words, "word", "words")));
@@ -109,24 +112,23 @@ void say_reading(const PreparedCorpus& corpus, const Notice& notice) {
   }
 }
 
-std::shared_ptr<const text::Tokenizer> read_tokenizer(const std::string& argument,
+std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
                                                       const Notice& notice) {
-  const std::string path =
-      std::filesystem::is_directory(argument) ? argument + "/" + store::kTokenizerFile : argument;
+  const std::string& path = settings.tokenizer;
   if (!files::exists(path)) {
-    throw Error(ErrorKind::argument,
-                fmt::format("--tokenizer: got '{}', expected char, byte, word or a tokenizer.json "
-                            "that exists",
-                            argument));
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("--tokenizer: got '{}', expected char, byte, word or a tokenizer's file "
+                    "or folder that exists",
+                    path));
   }
-  const nlohmann::json json = nlohmann::json::parse(files::read_file(path), nullptr, false);
-  if (json.is_discarded()) {
-    throw Error(ErrorKind::file, fmt::format("{}: not valid JSON, so no tokenizer.json", path));
-  }
-  std::shared_ptr<const text::Tokenizer> tokenizer = text::tokenizer_from_json(json, path);
+  const store::OpenedTokenizer opened =
+      store::open_tokenizer(path, settings.split == "auto" ? "" : settings.split);
   notice(fmt::format("tokenizer {} from {}: {} tokens",
-                     text::tokenizer_kind_name(tokenizer->kind()), path, tokenizer->vocab_size()));
-  return tokenizer;
+                     text::tokenizer_kind_name(opened.tokenizer->kind()), opened.source,
+                     opened.tokenizer->vocab_size()));
+  for (const std::string& note : opened.tokenizer->notes()) notice("tokenizer: " + note);
+  return opened.tokenizer;
 }
 
 }  // namespace
@@ -158,7 +160,7 @@ TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& setting
 std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
                                                       const Settings& settings,
                                                       const Notice& notice) {
-  if (!is_tokenizer_kind(settings.tokenizer)) return read_tokenizer(settings.tokenizer, notice);
+  if (!is_tokenizer_kind(settings.tokenizer)) return read_tokenizer(settings, notice);
   text::VocabularyBuilder builder(vocabulary_options(settings));
   if (settings.tokenizer != "byte") {  // its vocabulary is known
     text::CorpusCounts counts;
@@ -176,10 +178,10 @@ PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& se
   PreparedCorpus corpus;
   corpus.files = files;
   IdStore ids(spool_folder);
-  std::vector<std::int64_t> boundaries =
-      text::encode_corpus(files, corpus_rules(settings), tokenizer, encode_rules(settings),
-                          document_rules(settings), corpus.corpus_counts, corpus.encode_counts,
-                          [&](std::span<const Id> piece) { ids.append(piece); });
+  std::vector<std::int64_t> boundaries = text::encode_corpus(
+      files, corpus_rules(settings), tokenizer, encode_rules(settings, tokenizer),
+      document_rules(settings), corpus.corpus_counts, corpus.encode_counts,
+      [&](std::span<const Id> piece) { ids.append(piece); });
   corpus.stream = ids.finish(std::move(boundaries));
   corpus.fingerprint = ids.fingerprint();
   say_reading(corpus, notice);

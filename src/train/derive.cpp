@@ -78,9 +78,12 @@ text::CorpusRules corpus_rules(const Settings& settings) {
   return rules;
 }
 
-text::EncodeRules encode_rules(const Settings& settings) {
+text::EncodeRules encode_rules(const Settings& settings, const text::Tokenizer& tokenizer) {
   text::EncodeRules rules;
   rules.strict = settings.strict;
+  if (!settings.special.empty()) {
+    rules.specials = text::allow_specials(tokenizer, text::split_names(settings.special));
+  }
   return rules;
 }
 

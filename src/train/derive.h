@@ -23,7 +23,8 @@ optim::Schedule schedule(const Settings& settings, std::int64_t steps);
 text::WindowOptions window_options(const Settings& settings, bool overlap);
 text::VocabularyOptions vocabulary_options(const Settings& settings);
 text::CorpusRules corpus_rules(const Settings& settings);
-text::EncodeRules encode_rules(const Settings& settings);
+/// `special` of the settings names tokens of the tokenizer: Error(argument) for one it has not.
+text::EncodeRules encode_rules(const Settings& settings, const text::Tokenizer& tokenizer);
 text::DocumentRules document_rules(const Settings& settings);
 
 }  // namespace lexirow::train

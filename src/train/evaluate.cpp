@@ -70,7 +70,7 @@ class LineScorer {
 
   void add(std::string_view line, const std::function<void(const LineScore&)>& score) {
     if (settings_.bos) ids_.push_back(folder_.tokenizer->specials().bos);
-    folder_.tokenizer->encode(line, encode_rules(settings_), ids_, counts_);
+    folder_.tokenizer->encode(line, encode_rules(settings_, *folder_.tokenizer), ids_, counts_);
     if (settings_.eos) ids_.push_back(folder_.tokenizer->specials().eos);
     boundaries_.push_back(static_cast<std::int64_t>(ids_.size()));
     if (static_cast<std::int64_t>(boundaries_.size()) > kLinesAtOnce) flush(score);

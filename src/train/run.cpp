@@ -273,9 +273,9 @@ void Run::explain_divergence(std::int64_t step, const std::string& what) const {
   std::sort(begins.begin(), begins.end());
   begins.resize(std::min<std::size_t>(begins.size(), 3));
   std::string places;
-  for (const text::TokenPlace& place :
-       text::locate_tokens(corpus_.files, corpus_rules(settings_), *folder_.tokenizer,
-                           encode_rules(settings_), document_rules(settings_), begins)) {
+  for (const text::TokenPlace& place : text::locate_tokens(
+           corpus_.files, corpus_rules(settings_), *folder_.tokenizer,
+           encode_rules(settings_, *folder_.tokenizer), document_rules(settings_), begins)) {
     const std::string name = fmt::format("{}:{}", place.path, place.line);
     if (places.ends_with(name)) continue;
     places += (places.empty() ? "" : ", ") + name;

@@ -1,23 +1,16 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
+#include "support/temp_folder.h"
 #include "text/bpe_files.h"
 
 namespace lexirow::text {
 
-/// The bytes of a file; empty when it is not there.
-inline std::string file_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
+using testing::file_bytes;
 
 /// Where scripts/fetch_test_data puts GPT-2's files.
 inline std::string gpt2_folder() {

@@ -1,5 +1,6 @@
 #include "text/tokenizer_json.h"
 
+#include "bpe_support.h"
 #include "text_support.h"
 
 namespace lexirow::text {
@@ -59,72 +60,68 @@ TEST(TokenizerJson, HasTheFormOfHuggingFace) {
                   R"("normalized":false,"special":true})"));
 }
 
-/// A change to a good file, and what the error must say of it.
-struct Damage {
-  const char* path;
-  const char* value;
-  const char* expected;
-};
+TEST(TokenizerJson, WhatIsNoOwnFormOpensAsHuggingFacesOwn) {
+  VocabularyOptions options;
+  options.eos = true;
+  const json good = json::parse(made_from("ba", options)->to_json().dump());
+  const Damage changes[] = {
+      {"/model/vocab/a", "3", ""},  // an id that no token has
+      {"/model/vocab", R"({"ab":0,"c":1,"<eos>":2})", ""},
+      {"/added_tokens/0/content", R"("<|endoftext|>")", ""},
+      {"/normalizer", R"({"type":"NFC"})", ""},
+      {"/truncation", "{}", ""},
+      {"/model/unk_token", R"("[UNK]")", ""},
+  };
+  EXPECT_EQ(tokenizer_from_json(good, "t.json")->kind(), TokenizerKind::character);
+  for (const Damage& change : changes) {
+    const auto tokenizer = tokenizer_from_json(damaged(good, change), "t.json");
+    EXPECT_EQ(tokenizer->kind(), TokenizerKind::word_level) << change.path;
+  }
+}
 
 TEST(TokenizerJson, NamesWhatItCannotRead) {
   VocabularyOptions options;
   options.eos = true;
   const json good = json::parse(made_from("ba", options)->to_json().dump());
   const Damage damages[] = {
-      {"/model/type", R"("BPE")", "model type \"BPE\""},
-      {"/model/vocab/a", "9", "has the id 9"},
+      {"/model/type", R"("BPE")", "there are no merges"},
+      {"/model/vocab/a", "900000", "has the id 900000"},
       {"/model/vocab/a", "-1", "has the id -1"},
       {"/model/vocab/a", "1.5", "has the id 1.5"},
-      {"/model/vocab/a", "18446744073709551615", "outside 0 to"},
+      {"/model/vocab/a", "18446744073709551615", "has the id 18446744073709551615"},
       {"/model/vocab/a", "1", "id 1 stands for"},
-      {"/model/vocab/a", "3", "no token has the id 0"},
-      {"/model/vocab", R"({"ab":0,"c":1,"<eos>":2})", "\"ab\" is not one character"},
-      {"/model/vocab", "[]", "model.vocab is not an object"},
+      {"/model/vocab", "[]", "not an object of tokens"},
       {"/model", "7", "found 7"},
-      {"/added_tokens/0/content", R"("<|endoftext|>")", "added token \"<|endoftext|>\""},
-      {"/added_tokens", "{}", "added_tokens is not a list"},
+      {"/added_tokens", "{}", "\"added_tokens\""},
       {"/added_tokens/0", "1", "found 1"},
-      {"/normalizer", R"({"type":"NFC"})", "normalizer {\"type\":\"NFC\"}"},
-      {"/pre_tokenizer", R"({"type":"Metaspace"})", "pre_tokenizer {\"type\":\"Metaspace\"}"},
-      {"/decoder", R"({"type":"WordPiece"})", "decoder"},
-      {"/truncation", "{}", "truncation"},
+      {"/pre_tokenizer", R"({"type":"Metaspace"})", "\"replacement\""},
+      {"/decoder", R"({"type":"WordPiece"})", "\"prefix\""},
       {"", "[1]", "found [1]"},
   };
   for (const Damage& damage : damages) {
-    json bad = good;
-    bad[json::json_pointer(damage.path)] = json::parse(damage.value);
-    const std::string text = error_of(ErrorKind::file, [&] { tokenizer_from_json(bad, "t.json"); });
+    const std::string text =
+        error_of(ErrorKind::file, [&] { tokenizer_from_json(damaged(good, damage), "t.json"); });
     EXPECT_HOLDS(text, damage.expected);
     EXPECT_HOLDS(text, "t.json: ");
   }
 }
 
-TEST(TokenizerJson, SpecialTokensComeLast) {
+TEST(TokenizerJson, SpecialTokensMayStandBeforeTheOthersOrOutside) {
   VocabularyOptions options;
   options.eos = true;
   json root = json::parse(made_from("ba", options)->to_json().dump());
   root["model"]["vocab"] = {{"a", 0}, {"<eos>", 1}, {"b", 2}};
   root["added_tokens"][0]["id"] = 1;
-  EXPECT_HOLDS(error_of(ErrorKind::file, [&] { tokenizer_from_json(root, "t.json"); }),
-               "special tokens must follow");
+  const auto first = tokenizer_from_json(root, "t.json");
+  EXPECT_EQ(first->kind(), TokenizerKind::word_level);
+  EXPECT_EQ(first->specials().eos, 1);
+  EXPECT_EQ(first->encode("ab"), (std::vector<Id>{0, 2}));
   // They may be missing from the vocabulary proper.
   root["model"]["vocab"] = {{"a", 0}, {"b", 1}};
   root["added_tokens"][0]["id"] = 2;
-  EXPECT_EQ(tokenizer_from_json(root, "t.json")->specials().eos, 2);
-}
-
-TEST(TokenizerJson, WordNeedsUnkAndByteItsBytes) {
-  VocabularyOptions options;
-  options.kind = TokenizerKind::word;
-  json word = json::parse(made_from("a b", options)->to_json().dump());
-  word["added_tokens"] = json::array();
-  EXPECT_HOLDS(error_of(ErrorKind::file, [&] { tokenizer_from_json(word, "t.json"); }),
-               "needs <unk>");
-  options.kind = TokenizerKind::byte;
-  json byte = json::parse(made_from("", options)->to_json().dump());
-  std::swap(byte["model"]["vocab"]["a"], byte["model"]["vocab"]["b"]);
-  EXPECT_HOLDS(error_of(ErrorKind::file, [&] { tokenizer_from_json(byte, "t.json"); }),
-               "256 bytes");
+  const auto outside = tokenizer_from_json(root, "t.json");
+  EXPECT_EQ(outside->kind(), TokenizerKind::character);
+  EXPECT_EQ(outside->specials().eos, 2);
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+#include "store/tokenizer_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/expect_error.h"
+#include "support/temp_folder.h"
+#include "text/bpe_support.h"
+
+namespace lexirow::store {
+namespace {
+
+using text::json;
+
+/// GPT-2's two files for the small tokenizer.
+std::pair<std::string, std::string> small_pair() {
+  const json root = text::small_bpe();
+  json vocab = root["model"]["vocab"];
+  vocab["<|endoftext|>"] = vocab.size();
+  std::string merges = "#version: 0.2\n";
+  for (const json& merge : root["model"]["merges"]) {
+    merges += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
+  }
+  return {vocab.dump(), merges};
+}
+
+/// What opens and its ids for one text.
+std::vector<Id> ids_of(const std::string& path, const std::string& split = "") {
+  return open_tokenizer(path, split).tokenizer->encode(" the ==== cat's");
+}
+
+TEST(TokenizerFile, OpensEveryForm) {
+  const testing::TempFolder folder;
+  const std::vector<Id> expected = text::tokenizer_of(text::small_bpe())->encode(" the ==== cat's");
+  const std::string file = folder.write("tokenizer.json", text::small_bpe().dump());
+  EXPECT_EQ(ids_of(file), expected);
+  EXPECT_EQ(ids_of(folder.path()), expected);
+  EXPECT_EQ(open_tokenizer(file).source, file);
+
+  const auto [vocab, merges] = small_pair();
+  for (const auto& [vocab_name, merges_name] :
+       {std::pair("encoder.json", "vocab.bpe"), std::pair("vocab.json", "merges.txt")}) {
+    const testing::TempFolder pair;
+    const std::string first = pair.write(vocab_name, vocab);
+    const std::string second = pair.write(merges_name, merges);
+    EXPECT_EQ(ids_of(first), expected);
+    EXPECT_EQ(ids_of(second), expected);
+    EXPECT_EQ(ids_of(pair.path()), expected);
+    EXPECT_EQ(open_tokenizer(pair.path()).tokenizer->specials().eos, 265);
+    EXPECT_EQ(open_tokenizer(pair.path()).source, first + " and " + second);
+  }
+}
+
+TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
+  using testing::expect_error;
+  const testing::TempFolder folder;
+  const auto [vocab, merges] = small_pair();
+  expect_error(ErrorKind::file, {folder.path(), "no tokenizer in this folder"},
+               [&] { open_tokenizer(folder.path()); });
+  expect_error(ErrorKind::io, {"nowhere"}, [&] { open_tokenizer(folder.path("nowhere")); });
+  const std::string alone = folder.write("encoder.json", vocab);
+  expect_error(ErrorKind::file, {alone, "vocab.bpe or merges.txt, is not beside it"},
+               [&] { open_tokenizer(alone); });
+  folder.write("vocab.bpe", merges + "t zz\n");
+  expect_error(ErrorKind::file, {"vocab.bpe: line 11", "\"zz\" is no token"},
+               [&] { open_tokenizer(alone); });
+  folder.write("vocab.bpe", merges + "one two three\n");
+  expect_error(ErrorKind::file, {"vocab.bpe: line 11", "two tokens"},
+               [&] { open_tokenizer(alone); });
+  folder.write("vocab.bpe", "#version: 0.2\n");
+  expect_error(ErrorKind::file, {"the merges were lost"}, [&] { open_tokenizer(alone); });
+  expect_error(ErrorKind::argument, {"--split gpt2 belongs to"},
+               [&] { open_tokenizer(alone, "gpt2"); });
+  for (const char* bytes : {"", "hello", "[1]", "{}", "{\"a\": []}", "{\"a\": 1"}) {
+    const std::string odd = folder.write("odd", bytes);
+    expect_error(ErrorKind::file, {odd}, [&] { open_tokenizer(odd); });
+  }
+  const std::string twice = folder.write("twice.json", "{\"a\": 0, \"b\": 1, \"a\": 2}");
+  expect_error(ErrorKind::file, {"\"a\" stands twice in one object, with 0 and with 2"},
+               [&] { open_tokenizer(twice); });
+}
+
+TEST(TokenizerFile, SavesWhatEncodesTheSame) {
+  const testing::TempFolder folder;
+  const auto tokenizer = text::tokenizer_of(text::small_bpe());
+  const std::string path = folder.path("tokenizer.json");
+  save_tokenizer(*tokenizer, path);
+  const std::string bytes = testing::file_bytes(path);
+  const OpenedTokenizer again = open_tokenizer(path);
+  EXPECT_EQ(again.tokenizer->to_json().dump(), tokenizer->to_json().dump());
+  // The same again is left alone, another one is replaced.
+  const auto written = std::filesystem::last_write_time(path);
+  save_tokenizer(*again.tokenizer, path);
+  EXPECT_EQ(std::filesystem::last_write_time(path), written);
+  folder.write("tokenizer.json", "{}");
+  save_tokenizer(*tokenizer, path);
+  EXPECT_EQ(testing::file_bytes(path), bytes);
+}
+
+}  // namespace
+}  // namespace lexirow::store

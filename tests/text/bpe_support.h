@@ -1,0 +1,70 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/byte_letters.h"
+#include "text/json_text.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+
+namespace lexirow::text {
+
+using nlohmann::json;
+
+/// A byte-level BPE tokenizer.json: the 256 bytes, some merges, and <|endoftext|>.
+inline json small_bpe() {
+  json vocab;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab[utf8_of(byte_letter(static_cast<unsigned char>(byte)))] = byte;
+  }
+  const std::vector<std::pair<std::string, std::string>> merges = {
+      {"t", "h"},   {"th", "e"},  {to_byte_letters(" "), "the"},
+      {"=", "="},   {"==", "=="}, {"a", "a"},
+      {"aa", "aa"}, {"'", "s"},   {to_byte_letters("\xC3"), to_byte_letters("\xA9")}};
+  json list = json::array();
+  for (const auto& [left, right] : merges) {
+    const auto id = static_cast<int>(vocab.size());
+    vocab[left + right] = id;
+    list.push_back({left, right});
+  }
+  const auto end = static_cast<int>(vocab.size());
+  const json byte_level = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}};
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens",
+           {{{"id", end},
+             {"content", "<|endoftext|>"},
+             {"single_word", false},
+             {"lstrip", false},
+             {"rstrip", false},
+             {"normalized", false},
+             {"special", true}}}},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", byte_level},
+          {"post_processor", nullptr},
+          {"decoder", byte_level},
+          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", list}}}};
+}
+
+inline std::unique_ptr<Tokenizer> tokenizer_of(const json& root) {
+  return tokenizer_from_json(root, "t.json");
+}
+
+/// A change to a good file, and what the error must say of it.
+struct Damage {
+  const char* path;
+  const char* value;
+  const char* expected;
+};
+
+inline json damaged(json root, const Damage& damage) {
+  root[json::json_pointer(damage.path)] = json::parse(damage.value);
+  return root;
+}
+
+}  // namespace lexirow::text

@@ -1,0 +1,222 @@
+#include "text/pipeline_tokenizer.h"
+
+#include <chrono>
+
+#include "bpe_support.h"
+#include "gpt2_support.h"
+#include "text/parity.h"
+#include "text/token_stream.h"
+#include "text_support.h"
+
+namespace lexirow::text {
+namespace {
+
+using Ids = std::vector<Id>;
+
+/// The small byte-level tokenizer with other parts.
+json small_with(const char* pre_tokenizer, const char* normalizer = "null") {
+  json root = small_bpe();
+  root["pre_tokenizer"] = json::parse(pre_tokenizer);
+  root["normalizer"] = json::parse(normalizer);
+  return root;
+}
+
+constexpr const char* kByteLevel =
+    R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false})";
+
+/// Tokenizers of all kinds of paths through the pipeline.
+std::vector<json> some_tokenizers() {
+  const std::string bytes = kByteLevel;
+  const auto sequence = [&](const std::string& first) {
+    return R"({"type":"Sequence","pretokenizers":[)" + first + "," + bytes + "]}";
+  };
+  const std::string digits = R"({"type":"Digits","individual_digits":true})";
+  const std::string words = R"({"type":"Whitespace"})";
+  const std::string regex =
+      R"({"type":"Split","pattern":{"Regex":"\\p{L}+|\\s"},"behavior":"Isolated","invert":false})";
+  const std::string blank =
+      R"({"type":"Split","pattern":{"String":" "},"behavior":"MergedWithNext","invert":false})";
+  json prefix = small_bpe();
+  prefix["pre_tokenizer"]["add_prefix_space"] = true;
+  json marked = small_bpe();
+  marked["added_tokens"].push_back({{"id", 266}, {"content", "  the"}, {"special", false}});
+  marked["added_tokens"].push_back(
+      {{"id", 267}, {"content", "'"}, {"special", false}, {"rstrip", true}, {"lstrip", true}});
+  return {small_bpe(),
+          prefix,
+          marked,
+          small_with(bytes.c_str()),
+          small_with(sequence(digits + "," + blank).c_str()),
+          small_with(sequence(regex).c_str(), R"({"type":"NFC"})"),
+          small_with(sequence(words).c_str()),
+          small_with(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"first"})"),
+          small_with(R"({"type":"Metaspace","replacement":"_"})", R"({"type":"NFKC"})"),
+          small_with("null", R"({"type":"Prepend","prepend":"_"})")};
+}
+
+TEST(PipelineTokenizer, ByteLevelBringsBackAnyBytes) {  // TOK-6, TOK-9, TOK-11
+  const auto tokenizer = tokenizer_of(small_bpe());
+  EXPECT_FALSE(tokenizer->lossy());
+  std::mt19937 engine(17);
+  for (int round = 0; round < 500; ++round) {
+    std::string text = random_text(engine, engine() % 30);
+    for (std::size_t i = 0; i < engine() % 20; ++i) text.push_back(static_cast<char>(engine()));
+    const Ids ids = tokenizer->encode(text);
+    ASSERT_EQ(tokenizer->decode(ids), text);
+    EncodeCounts counts;
+    const std::vector<Piece> pieces = pieces_of(*tokenizer, text, counts);
+    ASSERT_EQ(pieces.size(), ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ASSERT_EQ(pieces[i].id, ids[i]);
+      ASSERT_LT(pieces[i].begin, pieces[i].end);
+      ASSERT_LE(pieces[i].end, static_cast<std::int64_t>(text.size()));
+      if (i > 0) ASSERT_GE(pieces[i].begin, pieces[i - 1].begin);
+    }
+  }
+}
+
+TEST(PipelineTokenizer, PiecesOfOneCharacterShareItsPlace) {  // TOK-4
+  const auto tokenizer = tokenizer_of(small_bpe());
+  EncodeCounts counts;
+  const std::vector<Piece> pieces = pieces_of(*tokenizer, "a \xE2\xAD\xA2 b\xFF", counts);
+  ASSERT_EQ(pieces.size(), 8u);
+  for (std::size_t i = 2; i < 5; ++i) {
+    EXPECT_EQ(pieces[i].begin, 2);
+    EXPECT_EQ(pieces[i].end, 5);
+  }
+  EXPECT_EQ(pieces[7].begin, 7);  // a byte that is no UTF-8, by itself
+  EXPECT_EQ(pieces[7].end, 8);
+}
+
+TEST(PipelineTokenizer, ChunksCutAnywhereGiveTheSameIds) {
+  std::mt19937 engine(23);
+  for (const json& root : some_tokenizers()) {
+    const auto tokenizer = tokenizer_of(root);
+    for (int round = 0; round < 60; ++round) {
+      std::string text = random_text(engine, 60);
+      if (round % 2 == 0)
+        text +=
+            "The theory: 'twas the cat's  the 12 aaaa ==== na\xC3\xAFve caf\xC3\xA9.\n\n the end\n";
+      const Ids whole = tokenizer->encode(text);
+      StreamEncoder encoder(*tokenizer, {}, {});
+      Ids ids;
+      std::vector<std::int64_t> boundaries;
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t size = std::min<std::size_t>(1 + engine() % 25, text.size() - at);
+        encoder.push(std::string_view(text).substr(at, size), ids, boundaries);
+        at += size;
+      }
+      encoder.end_file(ids, boundaries);
+      ASSERT_EQ(ids, whole) << root["pre_tokenizer"].dump() << root["normalizer"].dump() << text;
+    }
+  }
+}
+
+TEST(PipelineTokenizer, UsualTextIsCutSoon) {
+  // What a corpus needs to be read in bounded memory: a cut within a line of ordinary text.
+  const std::string text = "One line of text,\nand another one.";
+  int cut = 0;
+  for (const json& root : some_tokenizers()) {
+    if (tokenizer_of(root)->safe_cut(text, 0).end > 0) ++cut;
+  }
+  EXPECT_EQ(cut, 7);
+}
+
+TEST(PipelineTokenizer, PlacesEqualIdsWithAndWithoutThem) {
+  std::mt19937 engine(29);
+  for (const json& root : some_tokenizers()) {
+    const auto tokenizer = tokenizer_of(root);
+    for (int round = 0; round < 60; ++round) {
+      const std::string text = random_text(engine, 30);
+      EncodeCounts counts;
+      Ids ids;
+      for (const Piece& piece : pieces_of(*tokenizer, text, counts)) ids.push_back(piece.id);
+      ASSERT_EQ(ids, tokenizer->encode(text)) << root["pre_tokenizer"].dump() << text;
+    }
+  }
+}
+
+TEST(PipelineTokenizer, WhatIsSavedEncodesTheSame) {
+  std::mt19937 engine(31);
+  for (const json& root : some_tokenizers()) {
+    const auto tokenizer = tokenizer_of(root);
+    const std::string file = proved_tokenizer_json(*tokenizer);
+    const auto again = tokenizer_of(json::parse(file));
+    EXPECT_EQ(again->to_json().dump(), tokenizer->to_json().dump());
+    const std::string text = random_text(engine, 200);
+    EXPECT_FALSE(first_difference({*tokenizer}, {*again}, text));
+  }
+}
+
+TEST(PipelineTokenizer, LongRunsAreFast) {  // TOK-1
+  SKIP_WITHOUT_GPT2();
+  const auto seconds_of = [](const std::string& text) {
+    const auto start = std::chrono::steady_clock::now();
+    const Ids ids = gpt2()->encode(text);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(gpt2()->decode(ids), text);
+    return taken.count();
+  };
+  // Seconds where one recursion a character or a square of the length would show; the machine may
+  // be busy.
+  EXPECT_LT(seconds_of(std::string(10 << 20, 'a')), 20);
+  EXPECT_LT(seconds_of(std::string(1000000, '=')), 5);
+  EXPECT_LT(seconds_of(std::string(1000000, '^')), 5);
+  EXPECT_LT(seconds_of(std::string(1000000, ' ')), 5);
+  std::string words;
+  for (int i = 0; i < 300000; ++i) words += "ab\xC3\xA9";
+  EXPECT_LT(seconds_of(words), 10);
+}
+
+TEST(PipelineTokenizer, StrictRefusesWhatIsNoUtf8) {
+  const auto tokenizer = tokenizer_of(small_bpe());
+  EncodeRules rules;
+  rules.strict = true;
+  EncodeCounts counts;
+  Ids ids;
+  EXPECT_HOLDS(
+      error_of(ErrorKind::file, [&] { tokenizer->encode("a\n b\xFF", rules, ids, counts); }),
+      "line 2, column 3");
+}
+
+TEST(PipelineTokenizer, FallbackBytesDecodeToBytes) {  // TOK-9
+  json vocab = {{"a", 0}, {"\xE2\x96\x81", 1}, {"<unk>", 2}};
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab["<0x" + std::string(1, "0123456789ABCDEF"[byte / 16]) + "0123456789ABCDEF"[byte % 16] +
+          ">"] = 3 + byte;
+  }
+  json root;
+  root["model"] = {
+      {"type", "BPE"}, {"byte_fallback", true}, {"unk_token", "<unk>"}, {"vocab", vocab}};
+  root["model"]["merges"] = json::array();
+  root["normalizer"] =
+      json::parse(R"({"type":"Replace","pattern":{"String":" "},"content":"\u2581"})");
+  root["decoder"] = json::parse(
+      R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"\u2581"},"content":" "},)"
+      R"({"type":"ByteFallback"},{"type":"Fuse"}]})");
+  const auto tokenizer = tokenizer_of(root);
+  const std::string text = "a\n \xC3\xA9";
+  const Ids ids = tokenizer->encode(text);
+  EXPECT_EQ(ids, (Ids{0, 3 + 10, 1, 3 + 0xC3, 3 + 0xA9}));
+  EXPECT_EQ(tokenizer->decode(ids), text);
+  EXPECT_EQ(tokenizer->token_bytes(3 + 0xC3), "\xC3");
+  // Half a character is half a character, for a stream to hold back.
+  EXPECT_EQ(tokenizer->decode(Ids{3 + 0xC3}), "\xC3");
+}
+
+TEST(PipelineTokenizer, IdsOutsideAreNamed) {
+  const auto tokenizer = tokenizer_of(small_bpe());
+  EXPECT_EQ(tokenizer->vocab_size(), 266);
+  EXPECT_HOLDS(error_of(ErrorKind::index,
+                        [&] {
+                          tokenizer->decode(Ids{0, 266});
+                        }),
+               "position 1: id 266 is outside the vocabulary of 266");
+  EXPECT_EQ(tokenizer->find(" the"), 258);
+  EXPECT_EQ(tokenizer->find("<|endoftext|>"), 265);
+  EXPECT_FALSE(tokenizer->find("nothing"));
+  EXPECT_EQ(tokenizer->token_bytes(258), " the");
+}
+
+}  // namespace
+}  // namespace lexirow::text
