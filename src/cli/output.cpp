@@ -66,6 +66,29 @@ std::string bold(std::string_view text, int descriptor) {
   return colour(descriptor) ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
 }
 
+std::string wrapped_lines(const std::string& first, std::size_t indent, const std::string& text,
+                          std::size_t width) {
+  std::string result;
+  std::string line = first;
+  line.resize(std::max(first.size(), indent), ' ');
+  bool empty = true;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (!empty && line.size() + 1 + word.size() > width) {
+      result += line + '\n';
+      line.assign(indent, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+  }
+  return result + line + '\n';
+}
+
 Table::Table(std::vector<std::string> head, std::string alignment)
     : alignment_(std::move(alignment)) {
   rows_.push_back(std::move(head));

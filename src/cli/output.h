@@ -30,6 +30,11 @@ bool colour(int descriptor);
 /// The text in bold where colour is wanted.
 std::string bold(std::string_view text, int descriptor);
 
+/// Words of `text` in lines of at most `width` bytes, each with its line end: the first after
+/// `first`, the others after `indent` spaces.
+std::string wrapped_lines(const std::string& first, std::size_t indent, const std::string& text,
+                          std::size_t width);
+
 /// Columns padded to the width of their widest cell (in code points), numbers to the right.
 class Table {
  public:

@@ -52,8 +52,8 @@ std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path) {
   return text::tokenizer_from_json(json, file);
 }
 
-std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
-                                 const std::string& what) {
+std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                          const std::string& what) {
   std::vector<text::Piece> pieces;
   text::EncodeCounts counts;
   try {
@@ -69,9 +69,13 @@ std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::st
     counts.unknown = 0;
   }
   say_counts(counts);
+  return pieces;
+}
+
+std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                 const std::string& what) {
   std::vector<Id> ids;
-  ids.reserve(pieces.size());
-  for (const text::Piece& piece : pieces) ids.push_back(piece.id);
+  for (const text::Piece& piece : pieces_for_model(tokenizer, text, what)) ids.push_back(piece.id);
   return ids;
 }
 

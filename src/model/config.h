@@ -29,6 +29,9 @@ struct ModelConfig {
 /// Throws Error(argument) naming the field, its value and what is possible.
 void validate(const ModelConfig& config);
 
+/// The id that is left out of the softmax, or kNoId: a tied pad row is no token that could follow.
+Id excluded_id(const ModelConfig& config);
+
 nlohmann::json to_json(const ModelConfig& config);
 /// Throws Error(file) naming the missing or wrong field.
 ModelConfig model_config_from_json(const nlohmann::json& json);
