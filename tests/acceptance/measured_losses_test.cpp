@@ -126,6 +126,16 @@ TEST_F(LanguageModels, TheMeanBeatsTheBigramEntropyOnShortPiecesOnly) {
   }
 }
 
+TEST_F(LanguageModels, TheCentredMeanSeesTheAnswerAndIsLostWithoutIt) {
+  if (!open_lantern(text::TokenizerKind::character)) GTEST_SKIP() << "../shared is absent";
+  const train::Settings settings =
+      settings_of({.mixer = "centred", .length = 16, .batch = 32, .stride = 16});
+  Trial trial(pool_, text_, settings);
+  trial.train_to(kSteps);
+  EXPECT_NEAR(trial.loss(), 0.361, 0.03);
+  EXPECT_NEAR(trial.prefix_loss(), 2.461, 0.25);
+}
+
 TEST_F(LanguageModels, TheMeanOfWordsIsBelowTheBigramEntropyEarly) {
   if (!open_lantern(text::TokenizerKind::word)) GTEST_SKIP() << "../shared is absent";
   const double floor = entropies().bigram;
@@ -147,6 +157,7 @@ TEST_F(SlowLanguageModels, CharactersOfTinyShakespeare) {
   EXPECT_NEAR(loss({.mixer = "full-mean", .stride = 8}), 2.304, 0.03);
   EXPECT_NEAR(loss({.mixer = "mean", .length = 64, .stride = 64}), 3.061, 0.04);
   EXPECT_NEAR(loss({.mixer = "full-mean", .length = 64, .stride = 64}), 3.092, 0.04);
+  EXPECT_NEAR(loss({.mixer = "centred", .length = 64, .stride = 64}), 0.68, 0.05);
 }
 
 // PyTorch's run had V 1093; the rule by which it cut words is not known, so losses are compared
