@@ -75,7 +75,7 @@ std::string command_of(const Arguments& arguments, const std::string& name) {
 }
 
 Record run_one(const Experiment& each, const experiment::Setting& setting,
-               const Arguments& arguments) {
+               const Arguments& arguments, bool alone) {
   say(each.name + " ...");
   const auto begin = std::chrono::steady_clock::now();
   Record record;
@@ -83,6 +83,7 @@ Record run_one(const Experiment& each, const experiment::Setting& setting,
   try {
     record.outcome = each.run(setting);
   } catch (const Error& error) {
+    if (alone) throw;
     // One that a text is too small for leaves the others their report.
     record.outcome.error = error.what();
   }
@@ -132,9 +133,8 @@ int run_experiment(const Arguments& arguments) {
   if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
   prepare_folder(out);
   std::vector<Record> records;
-  for (const Experiment* each : chosen) records.push_back(run_one(*each, setting, arguments));
-  if (records.size() == 1 && !records[0].outcome.error.empty()) {
-    throw Error(ErrorKind::argument, records[0].outcome.error);
+  for (const Experiment* each : chosen) {
+    records.push_back(run_one(*each, setting, arguments, chosen.size() == 1));
   }
   const std::string results = experiment::results_json(records, setting);
   files::write_file_atomically(out + "/report.html", experiment::report_html(records, setting));
