@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +35,21 @@ std::vector<const Experiment*> chosen_experiments(const std::string& name) {
   return chosen;
 }
 
+/// A vector of two values whose products and squares neither overflow nor vanish.
+std::vector<double> parse_pair(const Arguments& arguments, const std::string& option) {
+  std::vector<double> values = parse_vector(option, arguments.text(option));
+  const auto fits = [](double value) {
+    return value == 0 || (std::abs(value) >= 1e-100 && std::abs(value) <= 1e100);
+  };
+  if (values.size() != 2 || !std::all_of(values.begin(), values.end(), fits)) {
+    throw UsageError(fmt::format(
+        "--{} takes two numbers, such as 1,0.5, each of them 0 or of a size from 1e-100 "
+        "to 1e100, not \"{}\".",
+        option, arguments.text(option)));
+  }
+  return values;
+}
+
 /// Where an older report stands it is replaced; another folder's files are left alone.
 void prepare_folder(const std::string& out) {
   namespace fs = std::filesystem;
@@ -63,22 +80,40 @@ Record run_one(const Experiment& each, const experiment::Setting& setting,
   const auto begin = std::chrono::steady_clock::now();
   Record record;
   record.experiment = &each;
-  record.outcome = each.run(setting);
+  try {
+    record.outcome = each.run(setting);
+  } catch (const Error& error) {
+    // One that a text is too small for leaves the others their report.
+    record.outcome.error = error.what();
+  }
   record.command = command_of(arguments, each.name);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   record.seconds = seconds.count();
   return record;
 }
 
+/// A number without a fraction as such, others as figure().
+std::string condition_figure(double value) {
+  if (!std::isfinite(value)) return "undefined";
+  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
+                                                              : figure(value);
+}
+
+std::string verdict(const experiment::Outcome& outcome) {
+  if (!outcome.error.empty()) return "not tried     ";
+  return outcome.holds() ? "holds         " : "does not hold ";
+}
+
 void print_verdicts(const std::vector<Record>& records) {
   for (const Record& record : records) {
-    print(fmt::format("{}  {}\n    {}\n",
-                      record.outcome.holds() ? "holds         " : "does not hold ",
-                      bold(record.experiment->name, 1), record.experiment->claim));
+    print(fmt::format("{}  {}\n    {}\n", verdict(record.outcome), bold(record.experiment->name, 1),
+                      record.experiment->claim));
+    if (!record.outcome.error.empty()) print(fmt::format("    {}\n", record.outcome.error));
     for (const experiment::Condition& condition : record.outcome.conditions) {
       print(fmt::format("    {} {}: {} {} {}\n", condition.holds() ? "yes" : "NO ", condition.text,
-                        figure(condition.figure), experiment::relation_sign(condition.relation),
-                        figure(condition.limit)));
+                        condition_figure(condition.figure),
+                        experiment::relation_sign(condition.relation),
+                        condition_figure(condition.limit)));
     }
   }
 }
@@ -91,14 +126,17 @@ int run_experiment(const Arguments& arguments) {
       .quick = arguments.flag("quick"),
       .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
       .text = arguments.has("text") ? read_bytes(arguments.text("text")) : experiment::tiny_text()};
-  setting.a = parse_vector("a", arguments.text("a"));
-  setting.b = parse_vector("b", arguments.text("b"));
+  setting.a = parse_pair(arguments, "a");
+  setting.b = parse_pair(arguments, "b");
   const std::string& out = arguments.text("out");
   if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
   prepare_folder(out);
   experiment::Report report{setting, command_of(arguments, arguments.positional("NAME")), {}};
   for (const Experiment* each : chosen) {
     report.records.push_back(run_one(*each, setting, arguments));
+  }
+  if (report.records.size() == 1 && !report.records[0].outcome.error.empty()) {
+    throw Error(ErrorKind::argument, report.records[0].outcome.error);
   }
   const std::string results = experiment::results_json(report);
   files::write_file_atomically(out + "/report.html", experiment::report_html(report));

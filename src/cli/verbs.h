@@ -18,6 +18,7 @@ Verb info_verb();
 Verb near_verb();
 Verb similar_verb();
 Verb check_verb();
+Verb replay_verb();
 Verb experiment_verb();
 Verb completion_verb();
 

@@ -31,6 +31,26 @@ const std::vector<Experiment>& all_experiments();
 const Experiment& find_experiment(const std::string& name);
 
 // One a file.
+Outcome run_blocks(const Setting& setting);
+Outcome run_capacity(const Setting& setting);
+Outcome run_context(const Setting& setting);
+Outcome run_coordinates(const Setting& setting);
+Outcome run_counts(const Setting& setting);
+Outcome run_directions(const Setting& setting);
+Outcome run_ids(const Setting& setting);
+Outcome run_leak(const Setting& setting);
+Outcome run_no_future(const Setting& setting);
+Outcome run_one_hot(const Setting& setting);
 Outcome run_overfit(const Setting& setting);
+Outcome run_padding(const Setting& setting);
+Outcome run_positions(const Setting& setting);
+Outcome run_rare_rows(const Setting& setting);
+Outcome run_row_gradients(const Setting& setting);
+Outcome run_same_word(const Setting& setting);
+Outcome run_scatter(const Setting& setting);
+Outcome run_similarity(const Setting& setting);
+Outcome run_sizes(const Setting& setting);
+Outcome run_tying(const Setting& setting);
+Outcome run_width(const Setting& setting);
 
 }  // namespace lexirow::experiment

@@ -87,6 +87,7 @@ struct Figure {
 struct Outcome {
   std::string method;   ///< how the figures came about, with the sizes that were used
   std::string reading;  ///< what the figures say, one to three sentences; may be empty
+  std::string error;    ///< why it could not be tried on this text; empty where it was
   std::vector<Figure> figures;
   std::vector<Condition> conditions;
   std::vector<Table> tables;

@@ -36,6 +36,7 @@ std::string results_json(const Report& report) {
     Json entry = {{"name", record.experiment->name},   {"claim", record.experiment->claim},
                   {"holds", record.outcome.holds()},   {"method", record.outcome.method},
                   {"reading", record.outcome.reading}, {"command", record.command}};
+    if (!record.outcome.error.empty()) entry["error"] = record.outcome.error;
     entry.update(figures_to_json(record.outcome));
     json["experiments"].push_back(entry);
   }

@@ -37,7 +37,12 @@ std::string base64_of_hex(const std::string& hex) {
   return text;
 }
 
-std::string badge(bool holds) {
+std::string badge(const Outcome& outcome) {
+  if (!outcome.error.empty()) {
+    return "<span class=\"badge untried\"><span aria-hidden=\"true\">\xE2\x80\x93 </span>not tried"
+           "</span>";
+  }
+  const bool holds = outcome.holds();
   return holds ? "<span class=\"badge holds\"><span aria-hidden=\"true\">\xE2\x9C\x93 </span>holds"
                  "</span>"
                : "<span class=\"badge fails\"><span aria-hidden=\"true\">\xE2\x9C\x97 </span>does "
@@ -82,19 +87,24 @@ std::string command_html(const std::string& command) {
   return html + "</code>";
 }
 
+/// "19 of 21 claims hold, 1 does not, 1 could not be tried on this text."
 std::string summary_html(const Report& report) {
-  const std::size_t all = report.records.size();
-  const auto held = static_cast<std::size_t>(
-      std::count_if(report.records.begin(), report.records.end(),
-                    [](const Record& record) { return record.outcome.holds(); }));
-  if (all == 0) return "No experiment was run.";
-  if (held == all) {
-    return all == 1 ? "The claim <strong>holds</strong>."
-                    : fmt::format("All {} claims <strong>hold</strong>.", all);
+  std::size_t held = 0, failed = 0, untried = 0;
+  for (const Record& record : report.records) {
+    ++(!record.outcome.error.empty() ? untried : record.outcome.holds() ? held : failed);
   }
-  if (all == 1) return "The claim does <strong>not hold</strong>.";
-  return fmt::format("{} of {} claims hold, <strong>{} not</strong>.", held, all,
-                     all - held == 1 ? "1 does" : fmt::format("{} do", all - held));
+  const std::size_t all = report.records.size();
+  if (all == 1 && untried == 0) {
+    return held == 1 ? "The claim <strong>holds</strong>."
+                     : "The claim does <strong>not hold</strong>.";
+  }
+  if (held == all) return fmt::format("All {} claims <strong>hold</strong>.", all);
+  std::string text = fmt::format("{} of {} claims hold", held, all);
+  if (failed > 0) {
+    text += fmt::format(", <strong>{} {} not</strong>", failed, failed == 1 ? "does" : "do");
+  }
+  if (untried > 0) text += fmt::format(", {} could not be tried on this text", untried);
+  return text + ".";
 }
 
 std::string heading_html(const Report& report) {
@@ -126,7 +136,7 @@ std::string contents_html(const Report& report) {
   for (const Record& record : report.records) {
     const std::string name = escape_html(record.experiment->name);
     html += fmt::format("<li><a href=\"#{0}\">{0}</a><p>{1}</p>{2}</li>\n", name,
-                        text_html(record.experiment->claim), badge(record.outcome.holds()));
+                        text_html(record.experiment->claim), badge(record.outcome));
   }
   return html + "</ol>\n</nav>\n";
 }
@@ -203,7 +213,12 @@ std::string article_html(const Record& record, std::size_t number) {
       "<article id=\"{0}\" aria-labelledby=\"{0}-title\">\n<header><h2 id=\"{0}-title\"><span "
       "class=\"number\">{1}</span> {0}</h2>{2}<a class=\"back\" href=\"#contents\">Contents</a>"
       "</header>\n<p class=\"claim\">{3}</p>\n",
-      name, number, badge(outcome.holds()), text_html(record.experiment->claim));
+      name, number, badge(outcome), text_html(record.experiment->claim));
+  if (!outcome.error.empty()) {
+    html += "<p><strong>Not tried:</strong> " + text_html(outcome.error) + "</p>\n";
+    return html + "<h3>Run it again</h3>\n<pre>" + command_html(record.command) +
+           "</pre>\n</article>\n";
+  }
   html += pictures_html(outcome.pictures, name + "-picture-");
   html += paragraph("What the figures say", outcome.reading);
   html += fmt::format("<h3>Conditions: {} of {} met</h3>\n", met, outcome.conditions.size()) +

@@ -1,10 +1,16 @@
 #include "experiment/tiny_text.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
+#include "lexirow/error.h"
 #include "text/vocabulary.h"
+#include "text/word_split.h"
 
 namespace lexirow::experiment {
 namespace {
@@ -27,6 +33,11 @@ constexpr std::string_view kSentences[] = {
 };
 constexpr int kRounds = 18;
 
+/// A byte of UTF-8 that does not begin a character.
+bool is_inside_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
 }  // namespace
 
 std::string tiny_text() {
@@ -42,17 +53,84 @@ std::unique_ptr<text::MemoryTokenStream> TextIds::stream() const {
       ids, std::vector<std::int64_t>{0, static_cast<std::int64_t>(ids.size())});
 }
 
-TextIds encode_text(std::string_view text, text::TokenizerKind kind) {
+std::string TextIds::spelling(Id id) const {
+  return text::display_text(tokenizer->token_bytes(id), true);
+}
+
+std::string TextIds::unit() const {
+  return tokenizer->kind() == text::TokenizerKind::word ? "words" : "characters";
+}
+
+TextIds encode_text(std::string_view text, text::TokenizerKind kind, std::size_t most_bytes) {
+  TextIds result;
+  if (text.size() > most_bytes) {
+    std::size_t end = most_bytes;
+    while (end > 0 && is_inside_character(text[end])) --end;
+    result.note =
+        fmt::format(" Of the {} bytes of the text, the first {} are used.", text.size(), end);
+    text = text.substr(0, end);
+  }
   text::VocabularyOptions options;
   options.kind = kind;
   text::VocabularyBuilder builder(options);
   builder.push(text);
   builder.end_file();
   text::VocabularyReport report;
-  TextIds result;
   result.tokenizer = builder.build(report);
   result.ids = result.tokenizer->encode(text);
   return result;
+}
+
+TextIds encode_readably(std::string_view text) {
+  constexpr std::int64_t kDistinct = 12;
+  constexpr std::int64_t kTimes = 2;
+  std::int64_t count = 0;
+  text::for_each_word(text.substr(0, kMostTextBytes), text::WordSplit::unicode,
+                      [&](std::size_t, std::size_t, bool) { ++count; });
+  if (count < kDistinct * kTimes) return encode_text(text, text::TokenizerKind::character);
+  TextIds words = encode_text(text, text::TokenizerKind::word);
+  const std::int64_t distinct = words.vocab_size();
+  if (distinct >= kDistinct && words.size() >= kTimes * distinct) return words;
+  return encode_text(text, text::TokenizerKind::character);
+}
+
+std::vector<std::int64_t> count_tokens(const TextIds& text) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(text.vocab_size()));
+  for (Id id : text.ids) ++counts[static_cast<std::size_t>(id)];
+  return counts;
+}
+
+std::vector<Id> commonest_tokens(const TextIds& text, std::size_t count) {
+  const std::vector<std::int64_t> counts = count_tokens(text);
+  std::vector<Id> ids;
+  for (std::size_t id = 0; id < counts.size(); ++id) {
+    if (counts[id] > 0) ids.push_back(static_cast<Id>(id));
+  }
+  std::stable_sort(ids.begin(), ids.end(), [&](Id a, Id b) {
+    return counts[static_cast<std::size_t>(a)] > counts[static_cast<std::size_t>(b)];
+  });
+  ids.resize(std::min(count, ids.size()));
+  return ids;
+}
+
+text::Batch first_windows(const TextIds& text, std::int64_t rows, std::int64_t length) {
+  if (text.size() < 2) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("the text of the experiment has {} token; 2 at least are needed, one to "
+                    "read and one to predict: give a longer --text",
+                    text.size()));
+  }
+  text::WindowOptions options;
+  options.context = length;
+  options.stride = length;
+  const auto stream = text.stream();
+  const text::WindowPlan plan(*stream, 0, stream->size(), options);
+  std::vector<std::int64_t> windows(static_cast<std::size_t>(std::min(rows, plan.size())));
+  std::iota(windows.begin(), windows.end(), 0);
+  text::Batch batch;
+  text::fill_batch(*stream, plan, windows, batch);
+  return batch;
 }
 
 Entropies count_entropies(const text::TokenStream& stream, const text::WindowPlan& plan,

@@ -21,12 +21,36 @@ std::string tiny_text();
 struct TextIds {
   std::unique_ptr<text::Tokenizer> tokenizer;
   std::vector<Id> ids;
+  std::string note;  ///< for the method, where only a beginning of the text is used: " Of the ..."
   std::int64_t vocab_size() const { return tokenizer->vocab_size(); }
+  std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
   std::unique_ptr<text::MemoryTokenStream> stream() const;
+  /// A token for people to read: controls and a lone space made visible.
+  std::string spelling(Id id) const;
+  /// "words" or "characters".
+  std::string unit() const;
 };
 
-/// By characters or words (unicode split, every word kept). Throws Error(file) for an empty text.
-TextIds encode_text(std::string_view text, text::TokenizerKind kind);
+/// Bytes of a text that an experiment uses at most, unless it says otherwise: it is to be tiny.
+inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 16;
+
+/// By characters or words (unicode split, every word kept); of a longer text its beginning. Throws
+/// Error(file) for an empty text.
+TextIds encode_text(std::string_view text, text::TokenizerKind kind,
+                    std::size_t most_bytes = kMostTextBytes);
+
+/// By words where the text has a dozen or so that recur, else by characters: tokens that people can
+/// look at.
+TextIds encode_readably(std::string_view text);
+
+/// How often each id occurs, [V].
+std::vector<std::int64_t> count_tokens(const TextIds& text);
+/// The ids that occur most often, `count` of them at most, ties by id.
+std::vector<Id> commonest_tokens(const TextIds& text, std::size_t count);
+
+/// The first windows of `length` labels as one batch, `rows` of them at most; the last one of a
+/// short text is padded. Throws Error(argument) for a text of fewer than 2 tokens.
+text::Batch first_windows(const TextIds& text, std::int64_t rows, std::int64_t length);
 
 /// Entropies in nats of the labels of a plan, counted from the very (input, label) pairs that a
 /// model is trained on.

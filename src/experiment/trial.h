@@ -42,10 +42,20 @@ class Trial {
   Entropies entropies() const { return count_entropies(*stream_, plan_, config().vocab_size); }
   std::int64_t step() { return trainer_->state().step; }
 
-  /// Logits of some ids as one sequence, [T, V].
-  std::vector<float> logits(const std::vector<Id>& ids);
+  /// The same with everything behind a position hidden when its label is scored, as in use. For a
+  /// causal mixer it is loss(); the cost is T times that.
+  double prefix_loss();
+
+  // Of some ids as one sequence:
+  std::vector<float> logits(const std::vector<Id>& ids);  ///< [T, V]
+  std::vector<float> rows(const std::vector<Id>& ids);    ///< [T, D]
+  /// The row that the last id picks, and the hidden state there that the head reads, [D].
+  std::vector<float> last_row(const std::vector<Id>& ids);
+  std::vector<float> last_hidden(const std::vector<Id>& ids);
 
  private:
+  loss::LossSum prefix_loss_at(const text::Batch& whole, std::int64_t t);
+
   base::ThreadPool& pool_;
   train::Settings settings_;
   std::unique_ptr<text::MemoryTokenStream> stream_;

@@ -9,8 +9,6 @@
 namespace lexirow::optim {
 namespace {
 
-constexpr double kAdagradEps = 1e-10;
-
 void require(bool holds, const std::string& what, double got, const char* expected) {
   if (holds) return;
   throw Error(ErrorKind::argument, fmt::format("{}: got {}, expected {}", what, got, expected));

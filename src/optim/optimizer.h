@@ -26,14 +26,19 @@ std::string optimizer_name(OptimizerKind kind);
 RowUpdates parse_row_updates(std::string_view text);
 std::string row_updates_name(RowUpdates updates);
 
+/// The eps of both adagrads, as PyTorch's.
+inline constexpr double kAdagradEps = 1e-10;
+
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adamw;
   RowUpdates row_updates = RowUpdates::dense;
   double beta1 = 0.9;          ///< adamw only
   double beta2 = 0.999;        ///< adamw only
-  double eps = 1e-8;           ///< adamw only: both adagrads use 1e-10, as PyTorch
+  double eps = 1e-8;           ///< adamw only: both adagrads use kAdagradEps
   double momentum = 0;         ///< sgd only
   double weight_decay = 0.01;  ///< adamw: decoupled; the others: added to the gradient
+
+  bool operator==(const OptimizerConfig&) const = default;
 };
 
 /// Throws Error(argument) naming the setting that is out of range, its value and the range.

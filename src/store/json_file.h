@@ -8,20 +8,26 @@
 
 namespace lexirow::store {
 
-/// The JSON text of a file. Throws Error(io), or Error(file) naming the file, line and column.
+/// A text as JSON; `name` is how messages call it. Throws Error(file) naming line and column.
 ///   Json  nlohmann::json or ordered_json
 template <typename Json>
-Json read_json_file(const std::string& path) {
-  const std::string text = files::read_file(path);
+Json parse_json(const std::string& text, const std::string& name) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     // Its text begins with the library's own code in brackets.
     const std::string what = error.what();
     const std::size_t code = what.find("] ");
-    throw Error(ErrorKind::file, path + ": not valid JSON: " +
+    throw Error(ErrorKind::file, name + ": not valid JSON: " +
                                      (code == std::string::npos ? what : what.substr(code + 2)));
   }
+}
+
+/// The JSON text of a file. Throws Error(io), or Error(file) naming the file, line and column.
+///   Json  nlohmann::json or ordered_json
+template <typename Json>
+Json read_json_file(const std::string& path) {
+  return parse_json<Json>(files::read_file(path), path);
 }
 
 /// Writes JSON for people to read, atomically, with a final newline. Throws Error(io), or

@@ -1,33 +1,13 @@
 #include "text/byte_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "text/byte_letters.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
 
 namespace lexirow::text {
-namespace {
-
-bool is_printable_latin(char32_t code) {
-  return (code >= '!' && code <= '~') || (code >= 0xA1 && code <= 0xAC) ||
-         (code >= 0xAE && code <= 0xFF);
-}
-
-}  // namespace
-
-char32_t byte_letter(unsigned char byte) {
-  static const std::array<char32_t, 256> letters = [] {
-    std::array<char32_t, 256> table{};
-    char32_t next = 0x100;
-    for (char32_t code = 0; code < 256; ++code) {
-      table[code] = is_printable_latin(code) ? code : next++;
-    }
-    return table;
-  }();
-  return letters[byte];
-}
 
 void ByteTokenizer::check_strict(std::string_view text, const EncodeRules& rules) const {
   if (!rules.strict) return;
@@ -84,7 +64,7 @@ nlohmann::ordered_json ByteTokenizer::to_json() const {
   for (int byte = 0; byte < kBytes; ++byte) {
     tokens.push_back(utf8_of(byte_letter(static_cast<unsigned char>(byte))));
   }
-  return tokenizer_json(byte_pre_tokenizer(), byte_level(true), tokens, specials());
+  return tokenizer_json(byte_pre_tokenizer(), byte_level(true, false), tokens, specials());
 }
 
 }  // namespace lexirow::text

@@ -29,8 +29,4 @@ class ByteTokenizer final : public BasicTokenizer {
   void check_strict(std::string_view text, const EncodeRules& rules) const;
 };
 
-/// The letter by which byte-level tokenizer files write a byte (GPT-2's table: printable Latin-1 as
-/// it is, the rest from U+0100 on).
-char32_t byte_letter(unsigned char byte);
-
 }  // namespace lexirow::text

@@ -51,6 +51,10 @@ std::string tokenizer_kind_name(TokenizerKind kind) {
       return "byte";
     case TokenizerKind::word:
       return "word";
+    case TokenizerKind::bpe:
+      return "bpe";
+    case TokenizerKind::word_level:
+      return "word-level";
   }
   return "unknown";
 }

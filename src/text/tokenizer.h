@@ -14,7 +14,8 @@
 
 namespace lexirow::text {
 
-enum class TokenizerKind { character, byte, word };  // spelt char, byte, word
+/// Spelt char, byte, word (the own kinds), bpe and word-level (those of Hugging Face's files).
+enum class TokenizerKind { character, byte, word, bpe, word_level };
 enum class WordSplit { unicode, space };
 
 /// Ids of the special tokens, kNoId where not in use. They follow the ordinary ids in this order.
@@ -30,6 +31,7 @@ struct EncodeCounts {
   std::int64_t unknown = 0;            ///< tokens that became <unk>
   std::int64_t replaced = 0;           ///< bad UTF-8 subsequences that became U+FFFD
   std::int64_t special_spellings = 0;  ///< text spelt like a special token, kept as text
+  std::int64_t left_out = 0;           ///< characters without a token where there is no <unk>
   std::int64_t unk_words = 0;          ///< words spelt <unk>, read as the token (word, space split)
 };
 

@@ -6,8 +6,11 @@
 #include <optional>
 
 #include "lexirow/error.h"
+#include "text/byte_letters.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
+#include "text/json_text.h"
+#include "text/token_model.h"
 #include "text/utf8.h"
 #include "text/word_tokenizer.h"
 
@@ -24,17 +27,10 @@ using nlohmann::ordered_json;
                   where, what));
 }
 
-/// A part of the file for a message, cut to a line.
-std::string shown(const json& part) {
-  std::string text = part.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > 80) text = text.substr(0, 77) + "...";
-  return text;
-}
-
 const json& part_of(const json& object, const char* key, const std::string& where) {
   static const json absent;
   if (!object.is_object())
-    refuse(where, fmt::format("found {} where an object should be", shown(object)));
+    refuse(where, fmt::format("found {} where an object should be", shown_json(object)));
   const auto found = object.find(key);
   return found == object.end() ? absent : *found;
 }
@@ -54,7 +50,7 @@ Form form_of(const json& root, const std::string& where) {
   const json& pre = part_of(root, "pre_tokenizer", where);
   const Form forms[] = {
       {TokenizerKind::character, WordSplit::unicode, {{"type", "Fuse"}}},
-      {TokenizerKind::byte, WordSplit::unicode, byte_level(true)},
+      {TokenizerKind::byte, WordSplit::unicode, byte_level(true, false)},
       {TokenizerKind::word, WordSplit::unicode, nullptr},
       {TokenizerKind::word, WordSplit::space, nullptr},
   };
@@ -66,11 +62,12 @@ Form form_of(const json& root, const std::string& where) {
     const json& decoder = part_of(root, "decoder", where);
     const json type = decoder.is_null() ? json() : part_of(decoder, "type", where);
     if (type != (forms[i].decoder.is_null() ? json() : json(forms[i].decoder.at("type")))) {
-      refuse(where, fmt::format("decoder {} does not belong to its pre_tokenizer", shown(decoder)));
+      refuse(where,
+             fmt::format("decoder {} does not belong to its pre_tokenizer", shown_json(decoder)));
     }
     return forms[i];
   }
-  refuse(where, fmt::format("pre_tokenizer {} is not supported", shown(pre)));
+  refuse(where, fmt::format("pre_tokenizer {} is not supported", shown_json(pre)));
 }
 
 /// Reads an id that must be in [0, limit).
@@ -78,7 +75,7 @@ Id id_from(const json& value, std::int64_t limit, const std::string& token,
            const std::string& where) {
   if (!value.is_number_integer() || value < 0 || value >= limit) {
     refuse(where, fmt::format("token \"{}\" has the id {}, outside 0 to {}",
-                              display_text(token, true), shown(value), limit - 1));
+                              display_text(token, true), shown_json(value), limit - 1));
   }
   return value.get<Id>();
 }
@@ -112,7 +109,8 @@ Entries entries_of(const json& root, const std::string& where) {
   Entries entries;
   for (const json& entry : added) {
     const json& content = part_of(entry, "content", where);
-    const std::string token = content.is_string() ? content.get<std::string>() : shown(content);
+    const std::string token =
+        content.is_string() ? content.get<std::string>() : shown_json(content);
     const auto* role = std::find_if(kSpecialRoles.begin(), kSpecialRoles.end(),
                                     [&](const SpecialRole& one) { return token == one.spelling; });
     if (role == kSpecialRoles.end()) {
@@ -176,16 +174,16 @@ ordered_json char_pre_tokenizer() {
           {"invert", false}};
 }
 
-ordered_json byte_level(bool trim_offsets) {
+ordered_json byte_level(bool trim_offsets, bool use_regex) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", false},
           {"trim_offsets", trim_offsets},
-          {"use_regex", false}};
+          {"use_regex", use_regex}};
 }
 
 ordered_json byte_pre_tokenizer() {
   return {{"type", "Sequence"},
-          {"pretokenizers", ordered_json::array({byte_level(false), char_pre_tokenizer()})}};
+          {"pretokenizers", ordered_json::array({byte_level(false, false), char_pre_tokenizer()})}};
 }
 
 ordered_json word_pre_tokenizer(WordSplit split) {
@@ -194,47 +192,48 @@ ordered_json word_pre_tokenizer(WordSplit split) {
 
 ordered_json tokenizer_json(const ordered_json& pre_tokenizer, const ordered_json& decoder,
                             const std::vector<std::string>& tokens, const SpecialTokens& specials) {
-  ordered_json added = ordered_json::array();
-  // The vector below the ordered map: its own insertion looks through all keys each time.
-  ordered_json::object_t vocab;
-  std::vector<ordered_json::object_t::value_type>& entries = vocab;
-  entries.reserve(tokens.size() + kSpecialRoles.size());
-  for (std::size_t i = 0; i < tokens.size(); ++i) entries.emplace_back(tokens[i], i);
+  std::vector<AddedToken> added;
+  std::vector<std::string> all = tokens;
   for (const SpecialRole& role : kSpecialRoles) {
     const Id id = specials.*role.id;
     if (id == kNoId) continue;
-    entries.emplace_back(role.spelling, id);
-    added.push_back({{"id", id},
-                     {"content", role.spelling},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
+    all.push_back(role.spelling);
+    added.push_back({.id = id, .content = role.spelling, .normalized = false, .special = true});
   }
-  ordered_json root;
-  root["version"] = "1.0";
-  root["truncation"] = nullptr;
-  root["padding"] = nullptr;
-  root["added_tokens"] = std::move(added);
-  root["normalizer"] = nullptr;
+  ordered_json root = frame_json(added);
   root["pre_tokenizer"] = pre_tokenizer;
-  root["post_processor"] = nullptr;
   root["decoder"] = decoder;
   // The format wants an unk_token even where the vocabulary has none.
-  root["model"] = {{"type", "WordLevel"}, {"vocab", std::move(vocab)}, {"unk_token", "<unk>"}};
+  root["model"] = {{"type", "WordLevel"}, {"vocab", vocab_json(all)}, {"unk_token", "<unk>"}};
   return root;
+}
+
+ordered_json frame_json(const std::vector<AddedToken>& added) {
+  ordered_json list = ordered_json::array();
+  for (const AddedToken& token : added) {
+    list.push_back({{"id", token.id},
+                    {"content", token.content},
+                    {"single_word", token.single_word},
+                    {"lstrip", token.lstrip},
+                    {"rstrip", token.rstrip},
+                    {"normalized", token.normalized},
+                    {"special", token.special}});
+  }
+  return {{"version", "1.0"},          {"truncation", nullptr}, {"padding", nullptr},
+          {"added_tokens", list},      {"normalizer", nullptr}, {"pre_tokenizer", nullptr},
+          {"post_processor", nullptr}, {"decoder", nullptr},    {"model", nullptr}};
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(const json& root, const std::string& where) {
   if (!root.is_object())
-    refuse(where, fmt::format("found {} where an object should be", shown(root)));
+    refuse(where, fmt::format("found {} where an object should be", shown_json(root)));
   const json& type = part_of(part_of(root, "model", where), "type", where);
   if (type != "WordLevel")
-    refuse(where, fmt::format("model type {} is not supported", shown(type)));
+    refuse(where, fmt::format("model type {} is not supported", shown_json(type)));
   for (const char* key : {"truncation", "padding", "normalizer", "post_processor"}) {
     const json& part = part_of(root, key, where);
-    if (!part.is_null()) refuse(where, fmt::format("{} {} is not supported", key, shown(part)));
+    if (!part.is_null())
+      refuse(where, fmt::format("{} {} is not supported", key, shown_json(part)));
   }
   const Form form = form_of(root, where);
   Entries entries = entries_of(root, where);
@@ -243,7 +242,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const json& root, const std::stri
       return char_from(entries, where);
     case TokenizerKind::byte:
       return byte_from(entries, where);
-    case TokenizerKind::word:
+    default:
       break;
   }
   return word_from(std::move(entries), form.split, where);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "text/added_tokens.h"
 #include "text/special_tokens.h"
 #include "text/tokenizer.h"
 
@@ -15,12 +16,16 @@ nlohmann::ordered_json tokenizer_json(const nlohmann::ordered_json& pre_tokenize
                                       const std::vector<std::string>& tokens,
                                       const SpecialTokens& specials);
 
+/// A tokenizer.json without pre-tokenizer, decoder and model: every other part is there and null,
+/// and the added tokens stand in it.
+nlohmann::ordered_json frame_json(const std::vector<AddedToken>& added);
+
 /// Every character by itself.
 nlohmann::ordered_json char_pre_tokenizer();
 /// Byte letters, every one by itself.
 nlohmann::ordered_json byte_pre_tokenizer();
 nlohmann::ordered_json word_pre_tokenizer(WordSplit split);
-/// ByteLevel without prefix space and expression; the decoder has trim_offsets set.
-nlohmann::ordered_json byte_level(bool trim_offsets);
+/// ByteLevel without prefix space; a decoder has trim_offsets set.
+nlohmann::ordered_json byte_level(bool trim_offsets, bool use_regex);
 
 }  // namespace lexirow::text

@@ -208,6 +208,12 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report) {
       return counts_->build_words(report);
     case TokenizerKind::byte:
       break;
+    case TokenizerKind::bpe:
+    case TokenizerKind::word_level:
+      throw Error(ErrorKind::argument,
+                  fmt::format("a {} vocabulary cannot be made of a text here; use char, byte, word "
+                              "or the path of a tokenizer.json",
+                              tokenizer_kind_name(counts_->options.kind)));
   }
   report.distinct = report.kept = ByteTokenizer::kBytes;
   report.tokens = counts_->bytes;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "text/code_class.h"
+
 namespace lexirow::text {
 namespace {
 
@@ -33,12 +35,6 @@ bool is_punctuation(char32_t code) {
                       [code](Range range) { return code >= range.first && code <= range.last; });
 }
 
-bool is_space(char32_t code) {
-  return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 ||
-         code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
-         code == 0x202F || code == 0x205F || code == 0x3000;
-}
-
 bool is_ascii_punctuation(char32_t code) {
   return (code >= 0x21 && code <= 0x2F) || (code >= 0x3A && code <= 0x40) ||
          (code >= 0x5B && code <= 0x60) || (code >= 0x7B && code <= 0x7E);
@@ -47,7 +43,7 @@ bool is_ascii_punctuation(char32_t code) {
 }  // namespace
 
 CharClass char_class(char32_t code) {
-  if (is_space(code)) return CharClass::space;
+  if (is_white_space(code)) return CharClass::space;
   const bool mark = code < 0x80 ? is_ascii_punctuation(code) : is_punctuation(code);
   return mark ? CharClass::punctuation : CharClass::word;
 }

@@ -38,9 +38,8 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   sizes.weight_bytes = base::checked_product({sizes.parameters, kFloat}, "weights");
   const std::int64_t touched = config.tied ? table : std::min(v, n) * d;
   sizes.gradient_bytes = base::checked_product({dense + touched, kFloat}, "gradients");
-  // adagrad-row keeps one value for each row of the table.
-  const std::int64_t row_values =
-      settings.optimizer == "adagrad-row" && !config.tied ? table - v : 0;
+  // adagrad-row keeps one value for each row of the table, tied or not.
+  const std::int64_t row_values = settings.optimizer == "adagrad-row" ? table - v : 0;
   sizes.moment_bytes = base::checked_product(
       {states_per_value(settings), sizes.parameters - row_values, kFloat}, "optimizer state");
   // Rows, context, two hidden layers and the head's input, each with its gradient; the logits are

@@ -109,6 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"VectorsOne", "lexirow similar --vectors 1,0", 2, {"--vectors"}},
         BadInput{"SimilarAlone", "lexirow similar model the", 2, {"B is missing"}},
         BadInput{"TextWithoutModel", "lexirow check --text my.txt", 2, {"MODEL"}},
+        BadInput{"ReplayNothing", "lexirow replay", 2, {"FILE"}},
         BadInput{"CompletionShell", "lexirow completion fish", 2, {"bash"}},
         BadInput{
             "LogAndJson", "lexirow train my.txt --out m --json --log-json -", 2, {"--log-json"}}),

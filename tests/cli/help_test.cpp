@@ -8,8 +8,8 @@
 namespace lexirow::cli_test {
 namespace {
 
-const std::vector<std::string> kVerbs = {"tokenize", "train",   "eval",  "generate",  "info",
-                                         "near",     "similar", "check", "completion"};
+const std::vector<std::string> kVerbs = {"tokenize", "train",   "eval",  "generate", "info",
+                                         "near",     "similar", "check", "replay",   "completion"};
 
 /// The commands under the last heading of a verb's help.
 std::vector<std::string> examples_of(const std::string& help) {
@@ -54,6 +54,8 @@ TEST_P(VerbHelp, SaysUsageAndAnExampleThatRuns) {
   ASSERT_FALSE(examples.empty());
   if (GetParam() == "train") {
     place.add_text();
+  } else if (GetParam() == "replay") {
+    place.run("cp '" LEXIROW_SOURCE_DIR "/data/pytorch-runs.json' runs.json");
   } else {
     place.add_model("--tokenizer word");
   }

@@ -185,6 +185,30 @@ TEST(Info, CountsParametersAndBytes) {
   EXPECT_NE(place.run("lexirow info model").out.find("lm_head.weight"), std::string::npos);
 }
 
+// figures.md: V 4096, D 256 are 1048576 parameters, 4 MiB a table.
+TEST(Info, TellsTheSizesOfTablesOf4096Rows) {
+  const Place place;
+  std::string text;
+  for (int word = 1; word < 4096; ++word) text += "w" + std::to_string(word) + ' ';
+  place.write("my.txt", text);  // with <unk> 4096 tokens
+  const std::string train =
+      "lexirow train my.txt --preset plain --tokenizer word --min-count 1 --max-vocab 4096 --mixer "
+      "none --no-bias --dim 256 --batch 8 --context 16 --steps 1 --out ";
+  ASSERT_EQ(place.run(train + "one --tied").code, 0);
+  ASSERT_EQ(place.run(train + "two").code, 0);
+  const Json one = place.run("lexirow info one --json").json();
+  const Json two = place.run("lexirow info two --json").json();
+  EXPECT_EQ(one["parameters"], 1048576);
+  EXPECT_EQ(one["weight_bytes"], 4 << 20);
+  EXPECT_EQ(two["weight_bytes"], 8 << 20);
+  // Trained: a gradient and two moments more. An untied table's gradient is that of the rows read.
+  EXPECT_EQ(one["gradient_bytes"], 4 << 20);
+  EXPECT_EQ(one["moment_bytes"], 8 << 20);
+  EXPECT_EQ(two["moment_bytes"], 16 << 20);
+  EXPECT_NE(place.run("lexirow info one").out.find("4.0 MiB"), std::string::npos)
+      << place.run("lexirow info one").out;
+}
+
 TEST(Near, ListsNeighboursWithoutTheQuery) {
   const Place place;
   place.add_model();

@@ -207,10 +207,13 @@ std::vector<std::string> hostile_tokens() {
 }
 
 OddReport::OddReport() : setting_{.pool = pool_, .quick = true, .seed = 7, .text = "abcd"} {
-  experiments_.reserve(4);
+  experiments_.reserve(5);
   add("ordinary", "What an ordinary experiment looks like.", ordinary());
   add("hostile", "Texts that <i>try</i> to break the page stay texts & nothing else.", hostile());
   add("unusual", "Values that cannot be drawn leave gaps, and say so.", unusual());
+  Outcome untried;
+  untried.error = "the text has 4 tokens, <at least> 9 are needed";
+  add("untried", "What cannot be tried has no verdict.", untried);
   add("bare", "An experiment that found nothing does not hold.", {});
 }
 

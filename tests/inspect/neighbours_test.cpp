@@ -41,9 +41,20 @@ TYPED_TEST(SimilarityTest, GivesTheKnownFigures) {
   EXPECT_EQ(same.euclidean, 1);
   EXPECT_EQ(similarity(view(Vector{1, 0}), view(Vector{-3, 0})).cosine.value(), -1);
   EXPECT_EQ(similarity(view(Vector{1, 0}), view(Vector{0, 5})).cosine.value(), 0);
-  const Similarity one_hot = similarity(view(Vector{0, 1, 0}), view(Vector{0, 0, 1}));
-  EXPECT_EQ(one_hot.cosine.value(), 0);
-  EXPECT_EQ(one_hot.euclidean, std::sqrt(2.0));
+}
+
+TYPED_TEST(SimilarityTest, AnyTwoOneHotVectorsAreEquallyUnlike) {
+  constexpr std::size_t kVocab = 24;
+  for (std::size_t i = 0; i < kVocab; ++i) {
+    for (std::size_t j = 0; j < kVocab; ++j) {
+      std::vector<TypeParam> a(kVocab);
+      std::vector<TypeParam> b(kVocab);
+      a[i] = b[j] = 1;
+      const Similarity pair = similarity(view(a), view(b));
+      EXPECT_EQ(pair.cosine.value(), i == j ? 1 : 0);
+      EXPECT_EQ(pair.euclidean, i == j ? 0 : std::sqrt(2.0));
+    }
+  }
 }
 
 // NN-3

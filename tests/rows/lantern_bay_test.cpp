@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -56,6 +57,51 @@ class LanternBay : public ::testing::Test {
     return dense;
   }
 
+  /// L = sum(rows * G) over the rows of the phrase, rounded as NumPy rounds it.
+  double loss_of(const std::vector<double>& table) {
+    std::vector<double> products(9 * kDim);
+    lookup_forward<double>(pool_, {table.data(), {kVocab, kDim}}, {phrase_.data(), {9}},
+                           {products.data(), {9, kDim}});
+    for (std::size_t i = 0; i < products.size(); ++i) products[i] *= g_[i];
+    return numpy_sum(products);
+  }
+
+  /// NumPy's pairwise sum of up to 128 values whose number is a multiple of 8: eight running sums.
+  static double numpy_sum(const std::vector<double>& values) {
+    double sums[8];
+    std::copy_n(values.begin(), 8, sums);
+    for (std::size_t i = 8; i < values.size(); ++i) sums[i % 8] += values[i];
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  }
+
+  /// Central differences of that loss over every entry of the table.
+  std::vector<double> central_differences() {
+    constexpr double kEps = 1e-5;
+    std::vector<double> table = table_;
+    std::vector<double> numeric;
+    for (double& entry : table) {
+      const double saved = entry;
+      entry = saved + kEps;
+      const double above = loss_of(table);
+      entry = saved - kEps;
+      const double below = loss_of(table);
+      entry = saved;
+      numeric.push_back((above - below) / (2 * kEps));
+    }
+    return numeric;
+  }
+
+  /// What `dE[ids] += G` makes of a zero gradient when it is buffered: the last one stays.
+  std::vector<double> assigned() const {
+    std::vector<double> gradient(kVocab * kDim);
+    for (std::size_t i = 0; i < phrase_.size(); ++i) {
+      std::copy_n(g_.data() + i * kDim, kDim,
+                  gradient.data() + static_cast<std::size_t>(phrase_[i]) * kDim);
+    }
+    return gradient;
+  }
+
   base::ThreadPool pool_{2};
   std::string text_;
   std::string alphabet_;
@@ -74,32 +120,32 @@ TEST_F(LanternBay, HasTheIdsOfTheText) {
 }
 
 TEST_F(LanternBay, AddsTheGradientsOfARepeatedId) {
-  std::vector<double> rows(9 * kDim);
-  lookup_forward<double>(pool_, {table_.data(), {kVocab, kDim}}, {phrase_.data(), {9}},
-                         {rows.data(), {9, kDim}});
-  double loss = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) loss += rows[i] * g_[i];
-  EXPECT_NEAR(loss, -0.8833979600005486, 1e-13);
+  const double position0[] = {1.764052, 0.400157, 0.978738};
+  const double position7[] = {0.066517, 0.302472, -0.634322};
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(g_[c], position0[c], 5e-7);
+    EXPECT_NEAR(g_[7 * kDim + c], position7[c], 5e-7);
+  }
+  EXPECT_EQ(loss_of(table_), -0.8833979600005486);
 
   const std::vector<double> gradient = d_table(phrase_, g_);
   const double* row19 = gradient.data() + 19 * kDim;
   EXPECT_NEAR(row19[0], 1.83056957, 5e-9);
   EXPECT_NEAR(row19[1], 0.70262911, 5e-9);
   EXPECT_NEAR(row19[2], 0.34441589, 5e-9);
-  for (std::int64_t id = 0; id < kVocab; ++id) {
+  Id first_absent = kNoId;
+  for (Id id = 0; id < kVocab; ++id) {
     if (std::find(phrase_.begin(), phrase_.end(), id) != phrase_.end()) continue;
+    if (first_absent == kNoId) first_absent = id;
     for (std::int64_t c = 0; c < kDim; ++c) {
       EXPECT_EQ(gradient[static_cast<std::size_t>(id * kDim + c)], 0.0) << id;
     }
   }
+  EXPECT_EQ(first_absent, 1);
 }
 
 TEST_F(LanternBay, DiffersFromAssigningExactlyInTheRepeatedRow) {
-  std::vector<double> assigned(kVocab * kDim);
-  for (std::size_t i = 0; i < phrase_.size(); ++i) {
-    std::copy_n(g_.data() + i * kDim, kDim,
-                assigned.data() + static_cast<std::size_t>(phrase_[i]) * kDim);
-  }
+  const std::vector<double> assigned = this->assigned();
   const std::vector<double> gradient = d_table(phrase_, g_);
   for (std::int64_t id = 0; id < kVocab; ++id) {
     const bool equal = std::memcmp(assigned.data() + id * kDim, gradient.data() + id * kDim,
@@ -110,6 +156,26 @@ TEST_F(LanternBay, DiffersFromAssigningExactlyInTheRepeatedRow) {
   const std::vector<double> last(g_.begin() + 7 * kDim, g_.end() - kDim);
   EXPECT_TRUE(std::equal(last.begin(), last.end(), assigned.begin() + 19 * kDim));
   for (std::size_t c = 0; c < kDim; ++c) EXPECT_EQ(gradient[19 * kDim + c], g_[c] + last[c]);
+}
+
+/// The worst |a - n| / (max(|a|, |n|) + 1e-12) of two gradients.
+double worst_error(const std::vector<double>& a, const std::vector<double>& n) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double size = std::max(std::abs(a[i]), std::abs(n[i])) + 1e-12;
+    worst = std::max(worst, std::abs(a[i] - n[i]) / size);
+  }
+  return worst;
+}
+
+TEST_F(LanternBay, HasTheGradientOfCentralDifferencesToTheLastDigitOfNumPys) {
+  const std::vector<double> numeric = central_differences();
+  EXPECT_EQ(worst_error(d_table(phrase_, g_), numeric), 4.3778003942839853e-10);
+  // Assigning is found out, and by nothing but the repeated row.
+  std::vector<double> gradient = assigned();
+  EXPECT_NEAR(worst_error(gradient, numeric), 1.5627, 5e-5);
+  std::copy_n(numeric.begin() + 19 * kDim, kDim, gradient.begin() + 19 * kDim);
+  EXPECT_LT(worst_error(gradient, numeric), 1e-8);
 }
 
 TEST_F(LanternBay, OfOnesCountsTheOccurrences) {

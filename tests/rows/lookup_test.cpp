@@ -199,6 +199,22 @@ TEST(LookupForward, EqualsTheOneHotProductExactly) {
   }
 }
 
+// figures.md: a table of three rows; and why the equality is for finite tables.
+TEST(LookupForward, OfThreeRowsEqualsTheOneHotProductUnlessOneIsInfinite) {
+  std::vector<double> table = {0.1, 0.2, 0.4, 0.6, -0.3, 0.5};
+  const auto one_hot_product = [&](std::size_t id, std::size_t c) {
+    double sum = 0;
+    for (std::size_t v = 0; v < 3; ++v) sum += (v == id ? 1.0 : 0.0) * table[v * 2 + c];
+    return sum;
+  };
+  const std::vector<double> row = look_up<double>(table, 2, {1});
+  EXPECT_EQ(row, (std::vector<double>{0.4, 0.6}));
+  for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(one_hot_product(1, c), row[c]);
+  table[4] = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(look_up<double>(table, 2, {1}), row);
+  EXPECT_TRUE(std::isnan(one_hot_product(1, 0)));
+}
+
 TEST(LookupForward, OverwritesEverythingForAnyThreads) {
   for (std::int64_t dim : {1, 3, 64}) {
     const std::vector<float> table = values_of<float>(3, 50 * dim);

@@ -1,0 +1,168 @@
+#include "text/bpe_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lexirow/error.h"
+#include "text/bpe_merging.h"
+#include "text/byte_letters.h"
+#include "text/utf8.h"
+
+namespace lexirow::text {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::argument, what);
+}
+
+nlohmann::ordered_json optional_json(const std::optional<std::string>& text) {
+  return text ? nlohmann::ordered_json(*text) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+/// As Hugging Face: unknown symbols wait until a known one follows, so that a run can be one token.
+struct BpeModel::UnknownRun {
+  void add(std::uint32_t length, std::vector<ModelToken>& tokens, EncodeCounts& counts) {
+    if (unk == kNoId) {
+      ++counts.left_out;
+      return;
+    }
+    if (!fuse) flush(tokens, counts);
+    waiting += length;
+  }
+  void flush(std::vector<ModelToken>& tokens, EncodeCounts& counts) {
+    if (waiting == 0) return;
+    tokens.push_back({unk, waiting});
+    ++counts.unknown;
+    waiting = 0;
+  }
+  Id unk;
+  bool fuse;
+  std::uint32_t waiting = 0;
+};
+
+BpeModel::BpeModel(BpeParts parts) : parts_(std::move(parts)), pairs_(parts_.merges.size()) {
+  const std::vector<std::string>& tokens = parts_.tokens;
+  ids_.reserve(tokens.size());
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (tokens[id].empty()) continue;
+    ids_.emplace(tokens[id], static_cast<Id>(id));
+    if (!parts_.bytes || !parts_.ignore_merges) continue;
+    if (auto bytes = from_byte_letters(tokens[id])) whole_.emplace(*bytes, static_cast<Id>(id));
+  }
+  check_merges();
+  for (const BpeMerge& merge : parts_.merges) {
+    pairs_.set(merge.left, merge.right, {merge.rank, merge.result});
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto letter = byte_letter(static_cast<unsigned char>(byte));
+    byte_[static_cast<std::size_t>(byte)] =
+        id_of(parts_.bytes ? utf8_of(letter) : fmt::format("<0x{:02X}>", byte));
+  }
+  if (!parts_.unk_token) return;
+  unk_ = id_of(*parts_.unk_token);
+  if (unk_ == kNoId) {
+    refuse(fmt::format("unk_token \"{}\" is not in the vocabulary",
+                       display_text(*parts_.unk_token, true)));
+  }
+}
+
+void BpeModel::check_merges() const {
+  const auto size = static_cast<Id>(parts_.tokens.size());
+  for (std::size_t i = 0; i < parts_.merges.size(); ++i) {
+    const BpeMerge& merge = parts_.merges[i];
+    for (const Id id : {merge.left, merge.right, merge.result}) {
+      if (id >= 0 && id < size && !parts_.tokens[static_cast<std::size_t>(id)].empty()) continue;
+      refuse(fmt::format("merge {} names the id {}, but the vocabulary has no such token", i, id));
+    }
+  }
+}
+
+Id BpeModel::id_of(std::string_view spelling) const {
+  const auto found = ids_.find(spelling);
+  return found == ids_.end() ? kNoId : found->second;
+}
+
+void BpeModel::encode(std::string_view piece, std::vector<ModelToken>& tokens,
+                      EncodeCounts& counts) const {
+  if (piece.empty()) return;
+  if (parts_.ignore_merges) {
+    const WordMap<Id>& whole = parts_.bytes ? whole_ : ids_;
+    const auto found = whole.find(piece);
+    if (found != whole.end()) {
+      tokens.push_back({found->second, static_cast<std::uint32_t>(piece.size())});
+      return;
+    }
+  }
+  const std::size_t first = tokens.size();
+  UnknownRun unknown{unk_, parts_.fuse_unk};
+  if (parts_.bytes) {
+    add_bytes(piece, unknown, tokens, counts);
+  } else {
+    add_characters(piece, unknown, tokens, counts);
+  }
+  unknown.flush(tokens, counts);
+  merge_symbols(pairs_, tokens, first);
+}
+
+void BpeModel::add_bytes(std::string_view piece, UnknownRun& unknown,
+                         std::vector<ModelToken>& tokens, EncodeCounts& counts) const {
+  for (const char byte : piece) {
+    const Id id = byte_[static_cast<unsigned char>(byte)];
+    if (id == kNoId) {
+      unknown.add(1, tokens, counts);
+    } else {
+      unknown.flush(tokens, counts);
+      tokens.push_back({id, 1});
+    }
+  }
+}
+
+void BpeModel::add_characters(std::string_view piece, UnknownRun& unknown,
+                              std::vector<ModelToken>& tokens, EncodeCounts& counts) const {
+  std::string symbol;
+  for (std::size_t at = 0; at < piece.size();) {
+    const auto length = static_cast<std::uint32_t>(utf8_step(piece, at).length);
+    symbol.clear();
+    if (at > 0 && parts_.prefix) symbol += *parts_.prefix;
+    symbol += piece.substr(at, length);
+    at += length;
+    if (at == piece.size() && parts_.suffix) symbol += *parts_.suffix;
+    if (const Id id = id_of(symbol); id != kNoId) {
+      unknown.flush(tokens, counts);
+      tokens.push_back({id, length});
+    } else if (!parts_.byte_fallback || !add_fallback(symbol, tokens)) {
+      unknown.add(length, tokens, counts);
+    }
+  }
+}
+
+bool BpeModel::add_fallback(std::string_view symbol, std::vector<ModelToken>& tokens) const {
+  const auto known = [this](char byte) { return byte_[static_cast<unsigned char>(byte)] != kNoId; };
+  if (!std::all_of(symbol.begin(), symbol.end(), known)) return false;
+  for (const char byte : symbol) tokens.push_back({byte_[static_cast<unsigned char>(byte)], 1});
+  return true;
+}
+
+nlohmann::ordered_json BpeModel::to_json() const {
+  nlohmann::ordered_json merges = nlohmann::ordered_json::array();
+  const auto spelling = [this](Id id) { return parts_.tokens[static_cast<std::size_t>(id)]; };
+  for (const BpeMerge& merge : parts_.merges) {
+    merges.push_back({spelling(merge.left), spelling(merge.right)});
+  }
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", optional_json(parts_.unk_token)},
+          {"continuing_subword_prefix", optional_json(parts_.prefix)},
+          {"end_of_word_suffix", optional_json(parts_.suffix)},
+          {"fuse_unk", parts_.fuse_unk},
+          {"byte_fallback", parts_.byte_fallback},
+          {"ignore_merges", parts_.ignore_merges},
+          {"vocab", vocab_json(parts_.tokens)},
+          {"merges", std::move(merges)}};
+}
+
+}  // namespace lexirow::text

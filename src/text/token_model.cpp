@@ -1,0 +1,18 @@
+#include "text/token_model.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lexirow::text {
+
+nlohmann::ordered_json vocab_json(const std::vector<std::string>& tokens) {
+  // The vector below the ordered map: its own insertion looks through all keys each time.
+  nlohmann::ordered_json::object_t vocab;
+  std::vector<nlohmann::ordered_json::object_t::value_type>& entries = vocab;
+  entries.reserve(tokens.size());
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (!tokens[id].empty()) entries.emplace_back(tokens[id], id);
+  }
+  return vocab;
+}
+
+}  // namespace lexirow::text

@@ -1,0 +1,67 @@
+#include "train/sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "optim/optimizer.h"
+#include "train/model_slots.h"
+
+namespace lexirow::train {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// V 4096, D 256, nothing but tables.
+model::ModelConfig tables(bool tied) {
+  model::ModelConfig config;
+  config.vocab_size = 4096;
+  config.dim = 256;
+  config.mixer = context::parse_mixer("none");
+  config.tied = tied;
+  config.bias = false;
+  return config;
+}
+
+// figures.md: 4 MiB a table; trained with AdamW 16 MiB, which are weights, gradient, two moments.
+TEST(ModelSizes, OfTablesAreThoseOfTheArithmetic) {
+  Settings settings;
+  settings.optimizer = "adamw";
+  settings.batch = 64;
+  settings.context = 64;  // 4096 positions: a batch may read every row
+  for (const bool tied : {true, false}) {
+    const std::int64_t count = tied ? 1 : 2;
+    const Sizes sizes = model_sizes(tables(tied), settings);
+    EXPECT_EQ(sizes.parameters, count * 1048576);
+    EXPECT_EQ(sizes.weight_bytes, count * 4 * kMiB);
+    EXPECT_EQ(sizes.gradient_bytes, count * 4 * kMiB);
+    EXPECT_EQ(sizes.moment_bytes, count * 8 * kMiB);
+    EXPECT_EQ(sizes.weight_bytes + sizes.gradient_bytes + sizes.moment_bytes, count * 16 * kMiB);
+    EXPECT_EQ(sizes.training_bytes - sizes.activation_bytes, count * 16 * kMiB);
+  }
+  // An untied table's gradient is that of the rows a batch reads.
+  settings.batch = 1;
+  EXPECT_EQ(model_sizes(tables(false), settings).gradient_bytes, 4 * kMiB + 64 * 256 * 4);
+}
+
+TEST(ModelSizes, AreWhatIsReallyHeld) {
+  for (const bool tied : {true, false}) {
+    for (const char* name : {"adamw", "sgd", "adagrad", "adagrad-row"}) {
+      Settings settings;
+      settings.optimizer = name;
+      const model::ModelConfig config = tables(tied);
+      model::Parameters<float> parameters(config);
+      model::Gradients<float> gradients(config);
+      optim::OptimizerConfig optimizer_config;
+      optimizer_config.kind = optim::parse_optimizer(name);
+      optim::Optimizer<float> optimizer(optimizer_config,
+                                        model_slots(config, parameters, gradients));
+      std::int64_t state = 0;
+      for (const auto& tensor : optimizer.state()) state += tensor.values.size();
+      const Sizes sizes = model_sizes(config, settings);
+      EXPECT_EQ(sizes.parameters, parameters.count());
+      EXPECT_EQ(sizes.moment_bytes, 4 * state) << name << (tied ? " tied" : "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lexirow::train
