@@ -87,8 +87,12 @@ void say_counts(const text::EncodeCounts& counts) {
     say(fmt::format("{} of invalid UTF-8 read as U+FFFD", counted(counts.replaced, "sequence")));
   }
   if (counts.special_spellings > 0) {
-    say(fmt::format("{} of a special token kept as plain text",
+    say(fmt::format("{} of a special token read as ordinary text",
                     counted(counts.special_spellings, "spelling")));
+  }
+  if (counts.special_unknown > 0) {
+    say(fmt::format("{} of a special token read as <unk>: the words are not in the vocabulary",
+                    counted(counts.special_unknown, "spelling")));
   }
   if (counts.unk_words > 0) {
     say(fmt::format("{} spelt <unk> read as the <unk> token", counted(counts.unk_words, "word")));
