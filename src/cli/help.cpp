@@ -14,28 +14,9 @@ constexpr std::size_t kWidth = 96;
 /// A space at which no line is broken.
 constexpr char kTie = '\x1f';
 
-/// Words of `text` in lines of at most kWidth, the first after `first`, the others after `indent`.
+/// Lines of the help, with the ties as spaces.
 std::string wrapped(const std::string& first, std::size_t indent, const std::string& text) {
-  std::string result;
-  std::string line = first;
-  line.resize(std::max(first.size(), indent), ' ');
-  bool empty = true;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
-    const std::string word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (!empty && line.size() + 1 + word.size() > kWidth) {
-      result += line + '\n';
-      line.assign(indent, ' ');
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  result += line + '\n';
+  std::string result = wrapped_lines(first, indent, text, kWidth);
   std::replace(result.begin(), result.end(), kTie, ' ');
   return result;
 }

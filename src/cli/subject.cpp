@@ -52,8 +52,8 @@ std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path) {
   return text::tokenizer_from_json(json, file);
 }
 
-std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
-                                 const std::string& what) {
+std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                          const std::string& what) {
   std::vector<text::Piece> pieces;
   text::EncodeCounts counts;
   try {
@@ -69,9 +69,13 @@ std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::st
     counts.unknown = 0;
   }
   say_counts(counts);
+  return pieces;
+}
+
+std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                 const std::string& what) {
   std::vector<Id> ids;
-  ids.reserve(pieces.size());
-  for (const text::Piece& piece : pieces) ids.push_back(piece.id);
+  for (const text::Piece& piece : pieces_for_model(tokenizer, text, what)) ids.push_back(piece.id);
   return ids;
 }
 
@@ -83,8 +87,12 @@ void say_counts(const text::EncodeCounts& counts) {
     say(fmt::format("{} of invalid UTF-8 read as U+FFFD", counted(counts.replaced, "sequence")));
   }
   if (counts.special_spellings > 0) {
-    say(fmt::format("{} of a special token kept as plain text",
+    say(fmt::format("{} of a special token read as ordinary text",
                     counted(counts.special_spellings, "spelling")));
+  }
+  if (counts.special_unknown > 0) {
+    say(fmt::format("{} of a special token read as <unk>: the words are not in the vocabulary",
+                    counted(counts.special_unknown, "spelling")));
   }
   if (counts.unk_words > 0) {
     say(fmt::format("{} spelt <unk> read as the <unk> token", counted(counts.unk_words, "word")));

@@ -75,7 +75,7 @@ std::string command_of(const Arguments& arguments, const std::string& name) {
 }
 
 Record run_one(const Experiment& each, const experiment::Setting& setting,
-               const Arguments& arguments) {
+               const Arguments& arguments, bool alone) {
   say(each.name + " ...");
   const auto begin = std::chrono::steady_clock::now();
   Record record;
@@ -83,6 +83,7 @@ Record run_one(const Experiment& each, const experiment::Setting& setting,
   try {
     record.outcome = each.run(setting);
   } catch (const Error& error) {
+    if (alone) throw;
     // One that a text is too small for leaves the others their report.
     record.outcome.error = error.what();
   }
@@ -133,10 +134,7 @@ int run_experiment(const Arguments& arguments) {
   prepare_folder(out);
   experiment::Report report{setting, command_of(arguments, arguments.positional("NAME")), {}};
   for (const Experiment* each : chosen) {
-    report.records.push_back(run_one(*each, setting, arguments));
-  }
-  if (report.records.size() == 1 && !report.records[0].outcome.error.empty()) {
-    throw Error(ErrorKind::argument, report.records[0].outcome.error);
+    report.records.push_back(run_one(*each, setting, arguments, chosen.size() == 1));
   }
   const std::string results = experiment::results_json(report);
   files::write_file_atomically(out + "/report.html", experiment::report_html(report));

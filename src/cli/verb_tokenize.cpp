@@ -42,6 +42,12 @@ bool is_kind(const std::string& name) {
 std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
                                                         const std::string& text) {
   const std::string& name = arguments.text("tokenizer");
+  if (arguments.has("word-split") && name != "word") {
+    throw UsageError(
+        fmt::format("--word-split says how `word` cuts, but --tokenizer is {}: leave it out, or "
+                    "give --tokenizer word.",
+                    name));
+  }
   return is_kind(name) ? tokenizer_of_text(arguments, text) : load_tokenizer(name);
 }
 

@@ -120,6 +120,10 @@ void validate(const ModelConfig& config) {
   }
 }
 
+Id excluded_id(const ModelConfig& config) {
+  return config.tied ? config.pad_id : kNoId;
+}
+
 nlohmann::json to_json(const ModelConfig& config) {
   return {{"vocab_size", config.vocab_size},
           {"dim", config.dim},

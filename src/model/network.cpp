@@ -50,11 +50,6 @@ bool passes_rows_on(const ModelConfig& config, const BatchView& batch, const Siz
          !batch.mask.present();
 }
 
-/// The tied pad row is no token that could follow: its logit takes no part.
-Id excluded_id(const ModelConfig& config) {
-  return config.tied && config.pad_policy == PadPolicy::zero ? config.pad_id : kNoId;
-}
-
 /// Rows, then context. Returns the context [N, F].
 template <Real T>
 base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,

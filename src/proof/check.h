@@ -57,7 +57,8 @@ struct CheckSubject {
 ///                that changed
 ///   reads-past   changing an earlier id changes later logits, as far as the mixer reaches; figure:
 ///                positions that do not do so
-///   pad-row      is zero, gets zero gradient, is not moved by any optimizer; figure: values
+///   pad-row      is zero (unless the policy is keep), gets zero gradient, is not moved by any
+///                optimizer; figure: values
 ///   tied-head    is the table, and its gradient is the sum of both roles; figure: largest
 ///                difference over the largest value
 ///   one-hot      one-hot rows times the table are the lookup; figure: values that differ

@@ -25,10 +25,6 @@ Verdict judge(double figure, double limit, const std::string& text) {
   return verdict;
 }
 
-Id Examination::frozen_row() const {
-  return config().pad_policy == model::PadPolicy::zero ? config().pad_id : kNoId;
-}
-
 bool Examination::slow_head() const {
   return config().vocab_size * config().dim > (std::int64_t{1} << 19);
 }

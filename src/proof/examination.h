@@ -34,8 +34,6 @@ struct Examination {
 
   const model::ModelConfig& config() const { return subject.config; }
   const model::Parameters<float>& parameters() const { return *subject.parameters; }
-  /// The row that must stay zero, or kNoId.
-  Id frozen_row() const;
   /// True where one run of the model is slow: checks of many runs then use shorter batches.
   bool slow_head() const;
 };

@@ -29,7 +29,7 @@ struct UntiedCopy {
     const base::View2<const double> table = tied.token_embedding();
     std::copy(table.begin(), table.end(), parameters.head_weight().begin());
     // A tied pad row is left out of the softmax; here its bias does that.
-    if (examination.frozen_row() != kNoId) parameters.head_bias()[examination.frozen_row()] = -1e30;
+    if (config.pad_id != kNoId) parameters.head_bias()[config.pad_id] = -1e30;
   }
 
   model::ModelConfig config;

@@ -67,14 +67,12 @@ std::int64_t count_not_zero(const float* values, std::int64_t size) {
 }  // namespace
 
 Verdict check_pad_row(const Examination& examination) {
-  if (examination.config().pad_id == kNoId) return skip("this model has no pad row");
-  const Id pad = examination.frozen_row();
-  if (pad == kNoId) return skip("the pad row is kept as it was given, so it may move");
+  const Id pad = examination.config().pad_id;
+  if (pad == kNoId) return skip("this model has no pad row");
   const std::int64_t dim = examination.config().dim;
-  const auto not_zero = [&](const model::Parameters<float>& parameters) {
-    return count_not_zero(parameters.token_embedding()[pad].data(), dim);
-  };
-  const std::int64_t at_first = not_zero(examination.parameters());
+  const float* before = examination.parameters().token_embedding()[pad].data();
+  const bool zero = examination.config().pad_policy == model::PadPolicy::zero;
+  const std::int64_t at_first = zero ? count_not_zero(before, dim) : 0;
   text::Batch batch = make_batch(examination, 2, examination.subject.length);
   hide_some(examination, batch);
   batch.ids[1] = pad;  // visible here, and still without gradient
@@ -85,15 +83,15 @@ Verdict check_pad_row(const Examination& examination) {
   for (const optim::OptimizerConfig& config : configs) {
     const Run run = train_copy(examination, examination.pool, config, batch, 3);
     gradients += count_not_zero(run.gradients.front().data() + pad * dim, dim);
-    moved += differing_bits(run.parameters.token_embedding()[pad].data(),
-                            examination.parameters().token_embedding()[pad].data(), dim);
+    moved += differing_bits(run.parameters.token_embedding()[pad].data(), before, dim);
   }
+  const std::string values =
+      zero ? fmt::format("{} values are not zero, ", at_first) : "which keeps its values, ";
   return judge(
       static_cast<double>(at_first + gradients + moved), 0,
-      fmt::format("Of the pad row (id {}), {} values are not zero, {} gradients are not zero, and "
-                  "{} values moved in 3 steps of each of {} optimizer settings with decay and "
-                  "momentum.",
-                  pad, at_first, gradients, moved, configs.size()));
+      fmt::format("Of the pad row (id {}), {}{} gradients are not zero, and {} values moved "
+                  "in 3 steps of each of {} optimizer settings with decay and momentum.",
+                  pad, values, gradients, moved, configs.size()));
 }
 
 Verdict check_determinism(const Examination& examination) {

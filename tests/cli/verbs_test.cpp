@@ -258,6 +258,10 @@ TEST(Check, HoldsForAModelAndSaysWhatDoesNotApply) {
   EXPECT_EQ(json["passed"], true);
   for (const Json& check : json["checks"])
     expect_keys(check, {"name", "passed", "figure", "limit"});
+  // The checks of a model save and open a whole folder, those of an architecture its tensors.
+  EXPECT_EQ(json["checks"].back()["name"], "save-load");
+  EXPECT_NE(json["checks"].back()["text"].dump().find("Of the model folder"), std::string::npos)
+      << json["checks"].back();
   ASSERT_EQ(place.run("rm my.txt").code, 0);
   const Outcome without = place.run("lexirow check model");
   EXPECT_EQ(without.code, 0) << without.err;

@@ -148,17 +148,26 @@ TEST(CheckSubjectTest, WhatDoesNotApplyIsSkippedWithAReason) {
   EXPECT_TRUE(report.passed());
   EXPECT_EQ(skip_reason(report, "pad-row"), "this model has no pad row");
   EXPECT_NE(skip_reason(report, "tied-head"), "");
-  Model kept("mean", false);
-  kept.config.pad_policy = model::PadPolicy::keep;
-  report = run(kept.subject());
-  EXPECT_TRUE(report.passed());
-  EXPECT_NE(skip_reason(report, "pad-row"), "");
   Model flat("mean", false, kNoId);
   std::fill(flat.parameters.token_embedding().begin(), flat.parameters.token_embedding().end(),
             0.5F);
   report = run(flat.subject());
   EXPECT_TRUE(report.passed());
   EXPECT_NE(skip_reason(report, "no-future"), "");
+}
+
+// PAD-3: under the policy keep the row holds what it was given, and moves no more than a zero one.
+TEST(CheckSubjectTest, APadRowThatIsKeptDoesNotMove) {
+  for (const bool tied : {false, true}) {
+    Model kept("mean", tied);
+    kept.config.pad_policy = model::PadPolicy::keep;
+    for (float& value : kept.parameters.token_embedding()[kept.config.pad_id]) value = 0.25F;
+    const CheckReport report = run(kept.subject());
+    EXPECT_TRUE(report.passed());
+    EXPECT_EQ(result(report, "pad-row").figure, 0) << result(report, "pad-row").text;
+    kept.config.pad_policy = model::PadPolicy::zero;
+    EXPECT_EQ(failed(run(kept.subject())).front(), "pad-row");
+  }
 }
 
 TEST(CheckSubjectTest, AFolderWithATokenizerIsSavedWhole) {
