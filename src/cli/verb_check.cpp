@@ -112,6 +112,7 @@ proof::CheckReport run_checks(const Arguments& arguments) {
   subject.tokenizer = folder.tokenizer;  // so that save-load goes through a whole model folder
   subject.ids = subject_ids(folder, arguments);
   subject.seed = seed;
+  subject.tokenizer = folder.tokenizer;
   proof::CheckReport report;
   proof::check_subject(pool, subject, scratch.path(), report);
   return report;

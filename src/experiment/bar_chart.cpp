@@ -36,7 +36,8 @@ struct Bars {
     if (!beside) letters = 1;
   }
   double group_height() const {
-    return (beside ? 0 : kNameLine) + static_cast<double>(series) * (kBar + kBarGap) + kGroupGap;
+    return (beside ? 0 : kNameLine) + static_cast<double>(series) * (kBar + kBarGap) +
+           (series > 1 || !beside ? kGroupGap : kGroupGap / 2);
   }
   double height() const { return static_cast<double>(groups) * group_height(); }
   double value(std::size_t group, std::size_t at) const {
@@ -56,6 +57,7 @@ Axis value_axis(const BarChart& chart) {
   for (const Level& level : chart.levels) widen(level.y);
   if (wish.low == 0 && wish.high == 0) wish.high = 1;
   wish.most_ticks = 5;
+  wish.round_ends = false;
   return Axis(wish);
 }
 

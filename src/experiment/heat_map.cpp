@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kPrinted = 16;  // rows and columns up to which values stand in the cells
 constexpr std::size_t kShown = 64;    // rows and columns that are drawn at most
-constexpr std::int64_t kName = 14;    // letters of a row's or column's name
-constexpr double kWide = 480;         // pixels from which a map takes the whole width of the page
-constexpr double kLetter = 7.3;       // pixels
+constexpr std::int64_t kRowName = 18, kColumnName = 20;  // letters
+constexpr double kWide = 480;    // pixels from which a map takes the whole width of the page
+constexpr double kLetter = 7.3;  // pixels
 
 /// Sizes in pixels of a map that is drawn.
 struct Layout {
@@ -39,6 +39,7 @@ double strength(const HeatMap& map, double value) {
 std::string cell_text(const HeatMap& map, double value) {
   const double span = std::max(std::fabs(map.low), std::fabs(map.high));
   if (!std::isfinite(value)) return "\xE2\x80\x93";
+  if (value == 0) return "0";  // to be told from what is rounded to it
   if (span > 1e4) return tick_labels({value}).front();
   if (span <= 2) return fixed_text(value, 2);
   return fixed_text(value, span <= 20 ? 1 : 0);
@@ -52,11 +53,24 @@ const char* ink_class(double share) {
   return size < 0.88 ? "value middling" : "value strong";
 }
 
-double longest(const std::vector<std::string>& names, std::size_t count) {
-  std::int64_t most = 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    most = std::max(most, length_of(short_text(names[i], kName)));
+/// A row's name; a long one in two lines where rows are high enough.
+std::vector<std::string> row_name(const std::string& name, bool high) {
+  const std::string text = short_text(name, high ? 2 * kRowName : kRowName);
+  if (!high || length_of(text) <= kRowName) return {text};
+  // At the space nearest to the middle; without one, cut.
+  std::size_t best = std::string::npos;
+  const auto off = [&](std::size_t at) { return std::max(at, text.size() - at); };
+  for (std::size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1)) {
+    if (best == std::string::npos || off(at) < off(best)) best = at;
   }
+  if (best == std::string::npos) return {short_text(name, kRowName)};
+  return {text.substr(0, best), text.substr(best + 1)};
+}
+
+/// Letters of the longest line.
+double longest(const std::vector<std::string>& lines) {
+  std::int64_t most = 1;
+  for (const std::string& line : lines) most = std::max(most, length_of(line));
   return static_cast<double>(most);
 }
 
@@ -80,8 +94,15 @@ Layout layout_of(const HeatMap& map) {
     layout.cell_width = letters * kLetter + 6;
     layout.cell_height = 28;
   }
-  layout.left = longest(map.rows, layout.rows) * kLetter + 10;
-  const double across = longest(map.columns, layout.columns) * kLetter;
+  std::vector<std::string> rows, columns;
+  for (std::size_t i = 0; i < layout.rows; ++i) {
+    for (const std::string& line : row_name(map.rows[i], layout.printed)) rows.push_back(line);
+  }
+  for (std::size_t i = 0; i < layout.columns; ++i) {
+    columns.push_back(short_text(map.columns[i], kColumnName));
+  }
+  layout.left = longest(rows) * kLetter + 10;
+  const double across = longest(columns) * kLetter;
   layout.upright = across > layout.cell_width - 2;
   layout.top = layout.upright ? across + 10 : 22;
   return layout;
@@ -91,11 +112,15 @@ std::string names_svg(const HeatMap& map, const Layout& layout) {
   std::string svg;
   for (std::size_t i = 0; i < layout.rows; ++i) {
     const double y = layout.top + (static_cast<double>(i) + 0.5) * layout.cell_height + 4;
-    svg += text_svg("name end", pixels(layout.left - 8), y, short_text(map.rows[i], kName));
+    const std::vector<std::string> lines = row_name(map.rows[i], layout.printed);
+    for (std::size_t j = 0; j < lines.size(); ++j) {
+      const double up = lines.size() == 2 ? 6.5 - 13 * static_cast<double>(j) : 0;
+      svg += text_svg("name end", pixels(layout.left - 8), y - up, lines[j]);
+    }
   }
   for (std::size_t i = 0; i < layout.columns; ++i) {
     const double x = layout.left + (static_cast<double>(i) + 0.5) * layout.cell_width;
-    const std::string name = short_text(map.columns[i], kName);
+    const std::string name = short_text(map.columns[i], kColumnName);
     if (layout.upright) {
       svg += fmt::format(
           "<text class=\"name\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\">{}</text>",

@@ -210,7 +210,9 @@ std::vector<std::string> column_texts(const std::vector<double>& values) {
       decimals = std::max(decimals, static_cast<int>(text.size() - point) - 1);
     }
   }
-  for (const double value : values) texts.push_back(fixed_text(value, decimals));
+  for (const double value : values) {
+    texts.push_back(value == 0 ? "0" : fixed_text(value, decimals));
+  }
   return texts;
 }
 

@@ -36,7 +36,8 @@ std::string number_text(double value);
 std::string number_text(std::int64_t value);
 /// The value with `decimals` digits behind the point.
 std::string fixed_text(double value, int decimals);
-/// Numbers of one column, with the same number of decimals where that shows all of them well.
+/// Numbers of one column, with the same number of decimals where that shows all of them well. Zero
+/// is "0", so that it differs from what is rounded to it.
 std::vector<std::string> column_texts(const std::vector<double>& values);
 /// Two numbers that are compared: as many digits as tell them apart where they differ.
 std::pair<std::string, std::string> compared_texts(double left, double right);

@@ -263,6 +263,20 @@ std::string legend_of(const LineChart& chart, const Plot& plot, bool with_levels
   return legend_html(entries);
 }
 
+/// The points of a run and of the lines between them.
+void add_places(const std::vector<Place>& run, std::vector<Place>& places) {
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    places.push_back(run[i]);
+    if (i + 1 == run.size() || run.size() > 200) continue;
+    const double dx = run[i + 1].x - run[i].x, dy = run[i + 1].y - run[i].y;
+    const int steps = static_cast<int>(std::hypot(dx * kUsualWidth, dy) / 8);
+    for (int step = 1; step < steps; ++step) {
+      const double share = static_cast<double>(step) / steps;
+      places.push_back({run[i].x + share * dx, run[i].y + share * dy, i});
+    }
+  }
+}
+
 std::string lines_svg(const LineChart& chart, const Plot& plot, std::vector<Place>& places) {
   std::string curves, markers, hits;
   std::size_t points = 0;
@@ -273,7 +287,7 @@ std::string lines_svg(const LineChart& chart, const Plot& plot, std::vector<Plac
     curves += group + curve_svg(runs) + "</g>";
     markers += group + markers_svg(runs, i, Plot::size_of(chart.lines[i])) + "</g>";
     if (points <= kMostHits) hits += group + hits_svg(chart, chart.lines[i], runs) + "</g>";
-    for (const auto& run : runs) places.insert(places.end(), run.begin(), run.end());
+    for (const auto& run : runs) add_places(run, places);
   }
   return fmt::format(
              "<svg class=\"stretched\" width=\"100%\" height=\"{0}\" viewBox=\"0 0 {1} {0}\" "

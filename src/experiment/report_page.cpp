@@ -19,6 +19,8 @@ constexpr const char* kIcon =
     "fill='%230b63b5' d='M1 2h14v3H1zm0 9h14v3H1z'/%3E%3Cpath fill='%23dd440c' d='M1 "
     "6.5h14v3H1z'/%3E%3C/svg%3E";
 
+constexpr std::int64_t kProseLength = 20000;
+
 /// The hash of the style as a content security policy spells it.
 std::string base64_of_hex(const std::string& hex) {
   constexpr std::string_view letters =
@@ -168,14 +170,16 @@ std::string conditions_html(const Outcome& outcome) {
       rows);
 }
 
-Table figures_table(const Outcome& outcome) {
+/// What an experiment found, in one table.
+std::string figures_html(const Outcome& outcome) {
+  if (outcome.figures.empty()) return {};
   Table table{"figures", "", {"Figure", "Value"}, {}};
   for (const Figure& figure : outcome.figures) table.rows.push_back({figure.name, figure.value});
-  return table;
+  return table_html(table, false);
 }
 
-std::string tables_html(const std::vector<Table>& tables) {
-  std::string html;
+std::string tables_html(const std::string& first, const std::vector<Table>& tables) {
+  std::string html = first;
   for (const Table& table : tables) html += table_html(table);
   return html.empty() ? html : "<div class=\"tables\">\n" + html + "</div>\n";
 }
@@ -189,18 +193,33 @@ std::string pictures_html(const std::vector<Picture>& pictures, const std::strin
 }
 
 std::string measured_html(const Record& record, const std::string& prefix) {
+  const std::string seconds = data_html(record.seconds, fixed_text(record.seconds, 1));
+  if (record.outcome.measured_tables.empty() && record.outcome.measured_pictures.empty()) {
+    return "<p class=\"note\">Took " + seconds + " s on this machine.</p>\n";
+  }
   return fmt::format(
       "<section class=\"measured\">\n<h3>On this machine</h3>\n<p>Times and memory measured while "
       "this ran; they differ elsewhere and no verdict depends on them. The experiment took {} "
       "s.</p>\n{}{}</section>\n",
-      data_html(record.seconds, fixed_text(record.seconds, 1)),
-      pictures_html(record.outcome.measured_pictures, prefix + "-measured-"),
-      tables_html(record.outcome.measured_tables));
+      seconds, pictures_html(record.outcome.measured_pictures, prefix + "-measured-"),
+      tables_html("", record.outcome.measured_tables));
+}
+
+/// Sentences with `commands` between backticks.
+std::string prose_html(const std::string& text) {
+  std::string html = text_html(text, kProseLength);
+  for (std::size_t open = html.find('`'); open != std::string::npos; open = html.find('`', open)) {
+    const std::size_t close = html.find('`', open + 1);
+    if (close == std::string::npos) break;
+    html.replace(close, 1, "</code>");
+    html.replace(open, 1, "<code>");
+  }
+  return html;
 }
 
 std::string paragraph(const std::string& heading, const std::string& text) {
   if (text.empty()) return {};
-  return "<h3>" + heading + "</h3>\n<p>" + text_html(text, 20000) + "</p>\n";
+  return "<h3>" + heading + "</h3>\n<p>" + prose_html(text) + "</p>\n";
 }
 
 std::string article_html(const Record& record, std::size_t number) {
@@ -223,9 +242,8 @@ std::string article_html(const Record& record, std::size_t number) {
   html += paragraph("What the figures say", outcome.reading);
   html += fmt::format("<h3>Conditions: {} of {} met</h3>\n", met, outcome.conditions.size()) +
           conditions_html(outcome);
-  std::vector<Table> tables = outcome.tables;
-  if (!outcome.figures.empty()) tables.insert(tables.begin(), figures_table(outcome));
-  if (!tables.empty()) html += "<h3>Figures</h3>\n" + tables_html(tables);
+  const std::string tables = tables_html(figures_html(outcome), outcome.tables);
+  if (!tables.empty()) html += "<h3>Figures</h3>\n" + tables;
   html += paragraph("How it was tried", outcome.method);
   html += "<h3>Run it again</h3>\n<pre>" + command_html(record.command) + "</pre>\n";
   return html + measured_html(record, name) + "</article>\n";

@@ -23,7 +23,7 @@ const Cell& cell_at(const std::vector<Cell>& row, std::size_t column) {
   return column < row.size() ? row[column] : nothing;
 }
 
-Column look_at(const Table& table, std::size_t column) {
+Column look_at(const Table& table, std::size_t column, bool like) {
   Column seen;
   std::vector<double> values;
   for (const std::vector<Cell>& row : table.rows) {
@@ -31,7 +31,11 @@ Column look_at(const Table& table, std::size_t column) {
     if (const auto* value = std::get_if<double>(&cell)) values.push_back(*value);
     seen.numbers = seen.numbers || cell.index() >= 2;
   }
-  seen.texts = column_texts(values);
+  if (like) {
+    seen.texts = column_texts(values);
+  } else {
+    for (const double value : values) seen.texts.push_back(number_text(value));
+  }
   return seen;
 }
 
@@ -54,14 +58,17 @@ std::string cell_html(const Cell& cell, bool numbers, bool first, const std::str
 
 }  // namespace
 
-std::string table_html(const Table& table) {
+std::string table_html(const Table& table, bool like) {
   std::vector<Column> columns;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) columns.push_back(look_at(table, i));
-  std::string html = fmt::format(
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    columns.push_back(look_at(table, i, like));
+  }
+  std::string html = "<div class=\"table\">";
+  if (!table.title.empty()) html += "<p class=\"caption\">" + text_html(table.title) + "</p>\n";
+  html += fmt::format(
       "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
       table.rows.size() > kTall ? " tall" : "",
       table.title.empty() ? "Figures" : escape_html(visible_text(table.title, 100)));
-  if (!table.title.empty()) html += "<caption>" + text_html(table.title) + "</caption>\n";
   html += "<thead><tr>";
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = table.columns[i];
@@ -84,7 +91,7 @@ std::string table_html(const Table& table) {
     html += fmt::format("<tr><td class=\"none\" colspan=\"{}\">no rows</td></tr>\n",
                         std::max<std::size_t>(1, columns.size()));
   }
-  return html + "</tbody></table></div>\n";
+  return html + "</tbody></table></div></div>\n";
 }
 
 }  // namespace lexirow::experiment

@@ -79,6 +79,7 @@ TEST(Html, AColumnHasTheSameDecimals) {
             (std::vector<std::string>{"1.200", "0.123", "10.500"}));
   EXPECT_EQ(column_texts({0.5, 0.25}), (std::vector<std::string>{"0.50", "0.25"}));
   EXPECT_EQ(column_texts({1, 2, kNan}), (std::vector<std::string>{"1", "2", "undefined"}));
+  EXPECT_EQ(column_texts({0.125, 0}), (std::vector<std::string>{"0.125", "0"}));
   // Too far apart for one number of decimals: no value is rounded to nothing.
   EXPECT_EQ(column_texts({1.5, 1e-7}).back(), "10\xE2\x81\xBB\xE2\x81\xB7");
 }

@@ -218,7 +218,8 @@ TEST(Stream, TheStateDoesNotGrowWithTheText) {
     const std::size_t before = mallinfo2().uordblks;
     for (Id id : more) stream.push(id);
     (void)stream.logits();
-    EXPECT_EQ(mallinfo2().uordblks, before) << mixer;
+    // Libraries keep a little from call to call; a kept row a token would be 9.6 MB.
+    EXPECT_LE(mallinfo2().uordblks, before + (std::size_t{1} << 16)) << mixer;
   }
 }
 

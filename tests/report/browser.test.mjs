@@ -95,7 +95,7 @@ function empty_figures() {
 
 // What a page shows of each experiment: [name, {claim, verdict, ...}].
 function read_articles() {
-  const parts = '.claim, .badge, h2, h3, p, pre, figure, figure svg[role=img], table, td, th[scope=row]';
+  const parts = '.claim, .caption, .badge, h2, h3, p, pre, figure, figure svg[role=img], table, td, th[scope=row]';
   return [...document.querySelectorAll('article')].map((article) => [article.id, {
     claim: article.querySelector('.claim').innerText,
     verdict: article.querySelector('.badge').innerText,

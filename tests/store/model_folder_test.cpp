@@ -272,10 +272,10 @@ TEST_F(ModelFolderTest, SaysWhatAModelFolderHolds) {
   save_model(small_model(model_));
   EXPECT_TRUE(is_model_folder(model_));
   EXPECT_TRUE(is_model_folder(model_ + "/"));
-  for (const char* file : {kModelFile, kTokenizerFile, kLedgerFile}) {
+  for (const char* each : {kModelFile, kTokenizerFile, kLedgerFile}) {
     save_model(small_model(model_));
-    std::filesystem::remove(path(file));
-    expect_error(ErrorKind::io, {path(file), "cannot read"}, [&] { open_model(model_); });
+    std::filesystem::remove(path(each));
+    expect_error(ErrorKind::io, {path(each), "cannot read"}, [&] { open_model(model_); });
   }
 }
 
