@@ -121,7 +121,9 @@ TEST_F(LanguageModels, TheMeanBeatsTheBigramEntropyOnShortPiecesOnly) {
   const double floor = entropies().bigram;
   for (const auto& [length, figure] : expected) {
     const double found = loss({.mixer = "mean", .length = length, .steps = 400});
-    EXPECT_NEAR(found, figure, 0.08) << "T " << length;
+    // 400 steps are the steep part of the curve: another order of windows moves a loss by up to
+    // 0.1.
+    EXPECT_NEAR(found, figure, 0.12) << "T " << length;
     EXPECT_EQ(found < floor, figure < floor) << "T " << length;
   }
 }
