@@ -148,9 +148,11 @@ for (const folder of ['all', 'odd']) {
       for (const colorScheme of schemes) {
         const report = await open(folder, { colorScheme });
         await report.page.evaluate(axe.source);
-        // Numbers on the cells of a map are left out: axe would compare them with the page.
+        // Without the numbers on the cells of a map, which axe would compare with the page, and
+        // without what only repeats: more rows of a table.
+        const left_out = { exclude: ['svg *', 'details', 'tbody tr:nth-child(n+3)'] };
         const { violations } = await report.page.evaluate(
-          () => axe.run({ exclude: ['svg *'] }, { resultTypes: ['violations'] }));
+          (context) => axe.run(context, { resultTypes: ['violations'] }), left_out);
         assert.deepEqual(violations.filter((each) => ['serious', 'critical'].includes(each.impact))
           .map((each) => `${each.id}: ${each.nodes[0].html}`), []);
         await report.close();
