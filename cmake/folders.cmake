@@ -7,6 +7,8 @@ target_include_directories(lexirow_flags INTERFACE
 target_compile_features(lexirow_flags INTERFACE cxx_std_20)
 # A fused multiply-add stands only where it is written, so results do not depend on the optimiser.
 target_compile_options(lexirow_flags INTERFACE -ffp-contract=off)
+# The pool of base/ is the only threading, in every file that includes Eigen.
+target_compile_definitions(lexirow_flags INTERFACE EIGEN_DONT_PARALLELIZE)
 if(LEXIROW_DEVELOPER_MODE)
   target_compile_options(lexirow_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)

@@ -24,6 +24,10 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   house_test(install "${CMAKE_CURRENT_SOURCE_DIR}/install/run" "${PROJECT_BINARY_DIR}")
   if(TARGET lexirow_cli)
     house_test(console "${PROJECT_SOURCE_DIR}/scripts/check_console"
-               --program "$<TARGET_FILE:lexirow_cli>")
+               --program "$<TARGET_FILE:lexirow_cli>" --except docs/lesson-map.md)
+    # Runs every experiment, quick.
+    house_test(lesson_map "${PROJECT_SOURCE_DIR}/scripts/check_console"
+               --program "$<TARGET_FILE:lexirow_cli>" docs/lesson-map.md)
+    set_tests_properties(house.lesson_map PROPERTIES LABELS slow)
   endif()
 endif()

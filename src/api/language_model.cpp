@@ -9,6 +9,7 @@
 #include "generate/choose.h"
 #include "generate/stream.h"
 #include "inspect/neighbours.h"
+#include "inspect/spelling.h"
 #include "lexirow/error.h"
 #include "store/model_folder.h"
 

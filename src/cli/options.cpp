@@ -8,9 +8,9 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <numeric>
 
 #include "base/thread_pool.h"
+#include "inspect/spelling.h"
 
 namespace lexirow::cli {
 namespace {
@@ -314,26 +314,17 @@ Arguments parse_arguments(const Verb& verb, const std::vector<std::string>& word
 }
 
 std::vector<std::string> closest(const std::string& word, const std::vector<std::string>& known) {
-  // Changes needed to turn one spelling into the other (Levenshtein).
-  const auto changes = [](const std::string& a, const std::string& b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t j = 0; j < b.size(); ++j) {
-        const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-      }
-    }
-    return row.back();
+  const auto letters = [](const std::string& text) {
+    return std::u32string(text.begin(), text.end());  // options are spelt in ASCII
   };
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& candidate : known) {
     const bool prefix = word.size() > 3 && candidate.starts_with(word);
-    const std::size_t distance = prefix ? 0 : changes(word, candidate);
-    if (prefix ||
-        distance <= std::max<std::size_t>(candidate.size() < 4 ? 1 : 2, candidate.size() / 3)) {
+    const std::size_t limit =
+        std::max<std::size_t>(candidate.size() < 4 ? 1 : 2, candidate.size() / 3);
+    const std::size_t distance =
+        prefix ? 0 : inspect::edit_distance(letters(word), letters(candidate), limit);
+    if (distance <= limit) {
       ranked.emplace_back(distance, candidate);
     }
   }

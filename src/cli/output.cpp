@@ -128,10 +128,6 @@ std::string shown(std::string_view token) {
   return text::display_text(token, true);
 }
 
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string rounded(std::int64_t count) {
   const auto value = static_cast<double>(count);
   if (count < 100000) return std::to_string(count);
@@ -164,16 +160,6 @@ std::string figure(double value) {
   if (value == 0) return "0";
   const double size = std::fabs(value);
   return size >= 1e-3 && size < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
-}
-
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::strchr("-_./+,@:=", c) != nullptr;
-  });
-  if (plain) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 std::string read_bytes(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wording.h"
 #include "text/tokenizer.h"
 
 namespace lexirow::cli {
@@ -55,8 +56,8 @@ void put_token(Json& json, const std::string& key, const std::string& bytes_key,
 /// What people see of a token: controls and spaces made visible.
 std::string shown(std::string_view token);
 
-/// "2 files", "1 file".
-std::string counted(std::int64_t count, std::string_view noun);
+using base::counted;
+using base::shell_word;
 /// 3400000 as "3.4 million".
 std::string rounded(std::int64_t count);
 /// Bytes as "1.5 MiB".
@@ -66,9 +67,6 @@ std::string duration(double seconds);
 /// A number for people: 4 significant digits after the point for small ones, no exponent where
 /// avoidable.
 std::string figure(double value);
-
-/// The text as one word of a shell command.
-std::string shell_word(const std::string& text);
 
 /// Bytes of a file, or of standard input for "-". Nothing is changed. Throws Error(io).
 std::string read_bytes(const std::string& path);

@@ -37,6 +37,22 @@ std::string figures(const train::Progress& progress, const std::optional<double>
                             progress.tokens_per_second, duration(progress.seconds_left));
 }
 
+// The same with one space and the shortest words.
+std::string short_figures(const train::Progress& progress, const std::optional<double>& held_out) {
+  std::string text = fmt::format("loss {:.4f}", progress.train_loss);
+  if (held_out) text += fmt::format(" held {:.4f}", *held_out);
+  return text + fmt::format(" lr {:.1e} {:.0f}/s {}", progress.learning_rate,
+                            progress.tokens_per_second, duration(progress.seconds_left));
+}
+
+std::string bar(std::int64_t step, std::int64_t steps, std::size_t cells) {
+  const double share =
+      static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(steps, 1));
+  const auto filled =
+      static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(cells));
+  return fmt::format("[{}{}] ", std::string(filled, '#'), std::string(cells - filled, '.'));
+}
+
 int terminal_width() {
   winsize size{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -44,6 +60,23 @@ int terminal_width() {
 }
 
 }  // namespace
+
+std::string progress_line(const train::Progress& progress, const std::optional<double>& held_out,
+                          std::size_t width) {
+  constexpr std::size_t kMostCells = 20;
+  constexpr std::size_t kFewestCells = 5;
+  constexpr std::size_t kBrackets = 3;  // and a space
+  const std::string steps = fmt::format("{}/{}", progress.step, progress.steps);
+  std::string line;
+  for (const std::string& text : {steps + "  " + figures(progress, held_out),
+                                  steps + " " + short_figures(progress, held_out)}) {
+    line = text;
+    if (text.size() + kFewestCells + kBrackets > width) continue;
+    const std::size_t cells = std::min(kMostCells, width - text.size() - kBrackets);
+    return bar(progress.step, progress.steps, cells) + text;
+  }
+  return line.substr(0, width);
+}
 
 ProgressDisplay::ProgressDisplay(double interval_seconds, const std::string& log_json, bool append)
     : bar_(terminal(STDERR_FILENO)), interval_(interval_seconds), log_to_stdout_(log_json == "-") {
@@ -76,15 +109,9 @@ void ProgressDisplay::show(const train::Progress& progress) {
 }
 
 void ProgressDisplay::draw_bar() {
-  constexpr std::int64_t kCells = 20;
-  const std::int64_t steps = std::max<std::int64_t>(last_->steps, 1);
-  const auto filled =
-      static_cast<std::size_t>(kCells * std::clamp<std::int64_t>(last_->step, 0, steps) / steps);
-  std::string line = fmt::format("[{}{}] {}/{}  {}", std::string(filled, '#'),
-                                 std::string(static_cast<std::size_t>(kCells) - filled, '.'),
-                                 last_->step, last_->steps, figures(*last_, held_out_));
-  line.resize(std::min(line.size(), static_cast<std::size_t>(terminal_width() - 1)));
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  // The last column stays free: a terminal may go to the next line behind it.
+  const auto width = static_cast<std::size_t>(std::max(terminal_width() - 1, 1));
+  fmt::print(stderr, "\r\x1b[K{}", progress_line(*last_, held_out_, width));
   std::fflush(stderr);
   bar_drawn_ = true;
   last_printed_ = true;

@@ -10,6 +10,12 @@
 
 namespace lexirow::cli {
 
+/// How a run stands, in one line of at most `width` columns for a terminal: a bar and the numbers.
+/// Where that is too long the bar gives way, then the words between the numbers; a width under
+/// about 60 cuts off the last numbers.
+std::string progress_line(const train::Progress& progress, const std::optional<double>& held_out,
+                          std::size_t width);
+
 /// Shows how a run goes on: one line rewritten in place on a terminal; elsewhere a plain line at
 /// the start, at the end and at an interval in between, so that redirected logs stay short.
 class ProgressDisplay {

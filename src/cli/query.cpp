@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "inspect/neighbours.h"
+#include "inspect/spelling.h"
 #include "lexirow/error.h"
 
 namespace lexirow::cli {
@@ -22,8 +22,8 @@ Id find_token(const store::ModelFolder& folder, const std::string& spelling) {
     close.push_back(shown(token));
   }
   throw Error(ErrorKind::file,
-              fmt::format("\"{}\" is not in the vocabulary of {} tokens.{}{}", shown(spelling),
-                          tokenizer.vocab_size(),
+              fmt::format("\"{}\" is not in the vocabulary of {}.{}{}", shown(spelling),
+                          counted(tokenizer.vocab_size(), "token"),
                           close.empty() ? "" : " Close spellings: ", fmt::join(close, ", ")));
 }
 

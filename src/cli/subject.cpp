@@ -42,6 +42,26 @@ std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
   return opened.tokenizer;
 }
 
+std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
+                                          const std::string& what) {
+  std::vector<text::Piece> pieces;
+  text::EncodeCounts counts;
+  try {
+    tokenizer.encode_pieces(text, {}, pieces, counts);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::argument) throw;
+    throw Error(ErrorKind::file, fmt::format("{}: {}", what, error.what()));
+  }
+  if (counts.unknown > 0) {
+    say(fmt::format("{} of {} tokens of the {} are not in the vocabulary and became <unk>: {}",
+                    counts.unknown, pieces.size(), what,
+                    fmt::join(unknown_spellings(tokenizer, text, pieces), ", ")));
+    counts.unknown = 0;
+  }
+  say_counts(counts);
+  return pieces;
+}
+
 std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
                                  const std::string& what) {
   std::vector<Id> ids;
@@ -57,12 +77,16 @@ void say_counts(const text::EncodeCounts& counts) {
     say(fmt::format("{} of invalid UTF-8 read as U+FFFD", counted(counts.replaced, "sequence")));
   }
   if (counts.special_spellings > 0) {
-    say(fmt::format("{} of a special token kept as plain text",
+    say(fmt::format("{} of a special token read as ordinary text",
                     counted(counts.special_spellings, "spelling")));
   }
   if (counts.left_out > 0) {
     say(fmt::format("{} without a token left out: this tokenizer has none for unknown ones",
                     counted(counts.left_out, "character")));
+  }
+  if (counts.special_unknown > 0) {
+    say(fmt::format("{} of a special token read as <unk>: the words are not in the vocabulary",
+                    counted(counts.special_unknown, "spelling")));
   }
   if (counts.unk_words > 0) {
     say(fmt::format("{} spelt <unk> read as the <unk> token", counted(counts.unk_words, "word")));

@@ -83,12 +83,11 @@ std::vector<Id> sample_ids(const store::ModelFolder& folder,
 /// The text asked for; else the recorded corpus; else none, and the checks use ids of their own.
 std::vector<Id> subject_ids(const store::ModelFolder& folder, const Arguments& arguments) {
   if (arguments.has("text")) return sample_ids(folder, {arguments.text("text")});
-  const std::vector<std::string> corpus = train::stored_corpus(folder);
-  const bool readable =
-      !corpus.empty() && std::find(corpus.begin(), corpus.end(), "-") == corpus.end();
+  const std::vector<std::string> corpus =
+      train::readable_corpus(train::stored_corpus(folder), folder.path);
   try {
-    if (readable) return sample_ids(folder, corpus);
-    say("The model was trained on standard input: checking on built-in ids.");
+    if (!corpus.empty()) return sample_ids(folder, corpus);
+    say("The model does not say what it was trained on: checking on built-in ids.");
   } catch (const Error& error) {
     say(fmt::format(
         "The corpus of the training cannot be read again ({}): checking on built-in ids.",
@@ -110,8 +109,10 @@ proof::CheckReport run_checks(const Arguments& arguments) {
   subject.name = folder.path;
   subject.config = folder.config;
   subject.parameters = &folder.parameters;
+  subject.tokenizer = folder.tokenizer;  // so that save-load goes through a whole model folder
   subject.ids = subject_ids(folder, arguments);
   subject.seed = seed;
+  subject.tokenizer = folder.tokenizer;
   proof::CheckReport report;
   proof::check_subject(pool, subject, scratch.path(), report);
   return report;

@@ -68,14 +68,14 @@ std::string command_of(const Arguments& arguments, const std::string& name) {
   std::string command = fmt::format("lexirow experiment {} --out report", name);
   for (const auto& [option, value] : arguments.given()) {
     if (option == "json" || option == "threads" || option == "out") continue;
-    if ((option == "a" || option == "b") && name != "directions") continue;
+    if ((option == "a" || option == "b") && name != "directions" && name != "all") continue;
     command += option == "quick" ? " --quick" : fmt::format(" --{} {}", option, shell_word(value));
   }
   return command;
 }
 
 Record run_one(const Experiment& each, const experiment::Setting& setting,
-               const Arguments& arguments) {
+               const Arguments& arguments, bool alone) {
   say(each.name + " ...");
   const auto begin = std::chrono::steady_clock::now();
   Record record;
@@ -83,6 +83,7 @@ Record run_one(const Experiment& each, const experiment::Setting& setting,
   try {
     record.outcome = each.run(setting);
   } catch (const Error& error) {
+    if (alone) throw;
     // One that a text is too small for leaves the others their report.
     record.outcome.error = error.what();
   }
@@ -131,19 +132,18 @@ int run_experiment(const Arguments& arguments) {
   const std::string& out = arguments.text("out");
   if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
   prepare_folder(out);
-  std::vector<Record> records;
-  for (const Experiment* each : chosen) records.push_back(run_one(*each, setting, arguments));
-  if (records.size() == 1 && !records[0].outcome.error.empty()) {
-    throw Error(ErrorKind::argument, records[0].outcome.error);
+  experiment::Report report{setting, command_of(arguments, arguments.positional("NAME")), {}};
+  for (const Experiment* each : chosen) {
+    report.records.push_back(run_one(*each, setting, arguments, chosen.size() == 1));
   }
-  const std::string results = experiment::results_json(records, setting);
-  files::write_file_atomically(out + "/report.html", experiment::report_html(records, setting));
-  files::write_file_atomically(out + "/timings.json", experiment::timings_json(records, setting));
+  const std::string results = experiment::results_json(report);
+  files::write_file_atomically(out + "/report.html", experiment::report_html(report));
+  files::write_file_atomically(out + "/timings.json", experiment::timings_json(report));
   files::write_file_atomically(out + "/" + kResults, results);
   if (arguments.flag("json")) {
     print_json(Json::parse(results));
   } else {
-    print_verdicts(records);
+    print_verdicts(report.records);
     print(fmt::format("report: {}/report.html\n", out));
   }
   return kDone;

@@ -40,9 +40,10 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 void print_info(const store::ModelFolder& folder, const train::Sizes& sizes,
                 const train::Settings& settings) {
   const model::ModelConfig& config = folder.config;
-  print(fmt::format("{}: {} tokens ({}), rows of {}, mixer {}, {}, head {}{}{}\n\n", folder.path,
-                    config.vocab_size, text::tokenizer_kind_name(folder.tokenizer->kind()),
-                    config.dim, context::mixer_name(config.mixer),
+  print(fmt::format("{}: {} ({}), rows of {}, mixer {}, {}, head {}{}{}\n\n", folder.path,
+                    counted(config.vocab_size, "token"),
+                    text::tokenizer_kind_name(folder.tokenizer->kind()), config.dim,
+                    context::mixer_name(config.mixer),
                     config.hidden > 0 ? fmt::format("MLP of {}", config.hidden) : "no MLP",
                     config.tied ? "tied to the rows" : "of its own",
                     config.bias ? " with bias" : "", config.skip ? ", current row added" : ""));

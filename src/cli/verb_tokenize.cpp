@@ -43,6 +43,12 @@ bool is_kind(const std::string& name) {
 std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
                                                         const std::string& text) {
   const std::string& name = arguments.text("tokenizer");
+  if (arguments.has("word-split") && name != "word") {
+    throw UsageError(
+        fmt::format("--word-split says how `word` cuts, but --tokenizer is {}: leave it out, or "
+                    "give --tokenizer word.",
+                    name));
+  }
   if (!is_kind(name)) return load_tokenizer(name, arguments.text("split"));
   return tokenizer_of_text(arguments, text);
 }
@@ -214,21 +220,8 @@ int run_tokenize(const Arguments& arguments) {
   return kDone;
 }
 
-}  // namespace
-
-Verb tokenize_verb() {
-  Verb verb;
-  verb.name = "tokenize";
-  verb.summary = "turns text into ids, or ids back into text";
-  verb.details =
-      "Prints the ids on one line. No byte of the text is changed first: a byte-order mark and "
-      "carriage returns stay. char and word make their vocabulary of the text itself; to use that "
-      "of a model, give its folder to --tokenizer.";
-  verb.positionals = {{.name = "FILE",
-                       .help = "the text, or the ids with --decode; standard input if absent or -",
-                       .type = ValueType::file,
-                       .required = false}};
-  verb.options = {
+std::vector<Option> tokenize_options() {
+  return {
       {.name = "tokenizer",
        .value = "char|byte|word|FILE",
        .type = ValueType::file,
@@ -275,6 +268,23 @@ Verb tokenize_verb() {
        .help = "refuse invalid UTF-8 instead of reading it as U+FFFD"},
       json_option(),
   };
+}
+
+}  // namespace
+
+Verb tokenize_verb() {
+  Verb verb;
+  verb.name = "tokenize";
+  verb.summary = "turns text into ids, or ids back into text";
+  verb.details =
+      "Prints the ids on one line. No byte of the text is changed first: a byte-order mark and "
+      "carriage returns stay. char and word make their vocabulary of the text itself; to use that "
+      "of a model, give its folder to --tokenizer.";
+  verb.positionals = {{.name = "FILE",
+                       .help = "the text, or the ids with --decode; standard input if absent or -",
+                       .type = ValueType::file,
+                       .required = false}};
+  verb.options = tokenize_options();
   verb.examples = {"lexirow tokenize my.txt --tokenizer byte --pieces",
                    "lexirow tokenize my.txt --tokenizer byte --roundtrip"};
   verb.run = run_tokenize;

@@ -10,6 +10,7 @@
 #include "cli/verbs.h"
 #include "lexirow/error.h"
 #include "store/json_file.h"
+#include "store/model_folder.h"
 #include "train/presets.h"
 #include "train/settings.h"
 #include "train/train.h"
@@ -159,8 +160,8 @@ void print_result(const train::TrainResult& result) {
                           ? fmt::format(", held-out loss {:.4f}", *result.validation_loss)
                           : std::string()));
   }
-  print(fmt::format("model {}: {} tokens in the vocabulary, {} parameters; peak memory {}\n",
-                    result.model, result.vocab_size, rounded(result.parameters),
+  print(fmt::format("model {}: {} in the vocabulary, {} parameters; peak memory {}\n", result.model,
+                    counted(result.vocab_size, "token"), rounded(result.parameters),
                     bytes_text(result.peak_memory_bytes)));
   if (result.interrupted) return;
   const std::string model = shell_word(result.model);
@@ -168,6 +169,20 @@ void print_result(const train::TrainResult& result) {
       fmt::format("Next:\n  lexirow generate {0} --prompt TEXT\n  lexirow near {0} TOKEN\n"
                   "  lexirow eval {0} FILE\n",
                   model));
+}
+
+/// There is no result to print then, as JSON neither.
+int say_stopped_reading(const train::TrainRequest& request) {
+  const std::string stopped = "Stopped while the text was being read: nothing was trained";
+  if (request.resume) {
+    say(fmt::format("{}, and {} is as it was. To go on: lexirow train --out {} --resume", stopped,
+                    request.out, shell_word(request.out)));
+  } else if (store::is_model_folder(request.out)) {
+    say(fmt::format("{}, and the old model in {} is as it was.", stopped, request.out));
+  } else {
+    say(fmt::format("{}, and what had been written to {} was removed.", stopped, request.out));
+  }
+  return kInterrupted;
 }
 
 int run_train(const Arguments& arguments) {
@@ -185,6 +200,7 @@ int run_train(const Arguments& arguments) {
     throw;
   }
   display.finish();
+  if (result.stopped_reading) return say_stopped_reading(request);
   if (arguments.flag("json")) {
     print_result_json(result);
   } else {
@@ -219,7 +235,8 @@ Verb train_verb() {
       "file, and binary files in them are skipped.\n"
       "Window is how far one position looks back (window:W, concat:W); context is the length of a "
       "training piece.\n"
-      "Ctrl-C saves and says how to go on; a second Ctrl-C ends at once.\n"
+      "Ctrl-C saves and says how to go on, with exit code 3; while the text is still being read "
+      "there is nothing to save, and what was written is removed. A second Ctrl-C ends at once.\n"
       "The defaults shown are those of --preset plain, the textbook setting; the other presets set "
       "several options, and every option given overrides them." +
       preset_lines();

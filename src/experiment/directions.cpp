@@ -88,8 +88,8 @@ LineChart picture(const Vector& a, const Vector& b) {
 std::string reading(const Vector& a, const Vector& b, const inspect::Similarity& s) {
   if (!s.cosine) {
     return fmt::format(
-        "The cosine of {} and {} is undefined, {}: it is left out, never shown as 0 or as NaN. Dot "
-        "and distance are defined.",
+        "{} and {} have no cosine ({}). It is left out, never shown as 0 or as NaN; dot and "
+        "distance are defined all the same.",
         text_of(a), text_of(b), s.reason);
   }
   return fmt::format(

@@ -12,23 +12,24 @@ namespace lexirow::experiment {
 namespace {
 
 constexpr std::int64_t kDim = 64;
-constexpr std::int64_t kPoints = 25;
+constexpr std::int64_t kPointSteps = 25;  ///< between the points of a curve
 constexpr std::int64_t kShownLength = 8;
+constexpr std::int64_t kLabels = 512;  ///< of a step, whatever T is
+/// Steps after which the lengths are compared: with enough of them any text is learned by heart.
+constexpr std::int64_t kSteps = 400;
 /// What rounding in float32 can take from a mean of some thousand losses.
 constexpr double kRounding = 1e-5;
 
 /// How much is trained.
 struct Effort {
-  explicit Effort(bool quick)
-      : steps(quick ? 400 : 1500), seeds(quick ? 2 : 3), labels(quick ? 512 : 0) {}
+  explicit Effort(bool quick) : steps(quick ? kSteps : 1500), seeds(quick ? 2 : 5) {}
   std::int64_t steps, seeds;
-  std::int64_t labels;  ///< of a step; 0: 64 windows whatever their length
-  std::int64_t batch(std::int64_t length) const { return labels > 0 ? labels / length : 64; }
 };
 
 /// Losses of one mixer at one T, a value a seed.
 struct Losses {
-  std::vector<double> values;
+  std::vector<double> values;  ///< after kSteps
+  std::vector<double> later;   ///< after all steps
   double bigram = 0, unigram = 0;
   Line curve;
   double least() const { return *std::min_element(values.begin(), values.end()); }
@@ -36,19 +37,22 @@ struct Losses {
 };
 
 Losses train(const Setting& setting, const TextIds& text, const std::string& mixer,
-             std::int64_t length, std::int64_t seeds) {
+             std::int64_t length) {
   const Effort effort(setting.quick);
   Losses losses;
-  for (std::int64_t i = 0; i < seeds; ++i) {
+  for (std::int64_t i = 0; i < effort.seeds; ++i) {
     Trial trial(setting.pool, text,
-                trial_settings(mixer, length, kDim, effort.batch(length), effort.steps,
+                trial_settings(mixer, length, kDim, kLabels / length, effort.steps,
                                setting.seed + static_cast<std::uint64_t>(i)));
     if (i == 0 && length == kShownLength) {
-      losses.curve = trial.train_with_curve(mixer, kPoints);
+      losses.curve = trial.train_with_curve(mixer, effort.steps / kPointSteps);
+      losses.values.push_back(losses.curve.y[kSteps / kPointSteps]);
     } else {
-      trial.train_to(effort.steps);
+      trial.train_to(kSteps);
+      losses.values.push_back(trial.loss());
     }
-    losses.values.push_back(trial.loss());
+    trial.train_to(effort.steps);
+    losses.later.push_back(trial.loss());
     const Entropies entropies = trial.entropies();
     losses.bigram = entropies.bigram;
     losses.unigram = entropies.unigram;
@@ -61,11 +65,10 @@ class Part {
  public:
   Part(const Setting& setting, text::TokenizerKind kind, Outcome& outcome, Table& table)
       : setting_(setting), text_(encode_text(setting.text, kind)), outcome_(outcome) {
-    const std::int64_t seeds = Effort(setting.quick).seeds;
-    none_ = train(setting, text_, "none", kShownLength, seeds);
+    none_ = train(setting, text_, "none", kShownLength);
     add_row(table, "none", kShownLength, none_);
     for (std::int64_t length : {4, 8, 16, 32, 64}) {
-      means_.emplace_back(length, train(setting, text_, "mean", length, seeds));
+      means_.emplace_back(length, train(setting, text_, "mean", length));
       add_row(table, "mean", length, means_.back().second);
     }
     judge_none();
@@ -73,6 +76,16 @@ class Part {
   }
 
   const std::string& note() const { return text_.note; }
+  /// Which pieces are short enough, as the figures have it.
+  std::string reading() const {
+    std::string below, not_below;
+    for (const auto& [length, losses] : means_) {
+      std::string& list = losses.most() < losses.bigram ? below : not_below;
+      list += fmt::format("{}{}", list.empty() ? "T " : ", ", length);
+    }
+    return fmt::format("By {}, the mean is below it at {} and not at {}. ", text_.unit(),
+                       below.empty() ? "no T" : below, not_below.empty() ? "any other" : not_below);
+  }
   const Losses& mean(std::int64_t length) const {
     return std::find_if(means_.begin(), means_.end(),
                         [&](const auto& each) { return each.first == length; })
@@ -86,7 +99,8 @@ class Part {
   void add_row(Table& table, const std::string& mixer, std::int64_t length, const Losses& losses) {
     table.rows.push_back({text_.unit(), mixer, length, mean_of(losses.values), losses.least(),
                           losses.most(), losses.bigram, losses.unigram,
-                          std::string(losses.most() < losses.bigram ? "yes" : "no")});
+                          std::string(losses.most() < losses.bigram ? "yes" : "no"),
+                          mean_of(losses.later)});
   }
 
   void judge_none() {
@@ -113,7 +127,7 @@ class Part {
     }
     outcome_.pictures.emplace_back(LineChart{fmt::format("By {}: longer pieces", text_.unit()),
                                              "piece length T",
-                                             "final loss, nats",
+                                             fmt::format("loss after {} steps, nats", kSteps),
                                              true,
                                              false,
                                              {line},
@@ -131,10 +145,12 @@ class Part {
 
 Outcome run_overfit(const Setting& setting) {
   Outcome outcome;
+  const Effort effort(setting.quick);
+  const std::string end = fmt::format("mean of the seeds after {} steps", effort.steps);
   Table table{"losses",
-              "Loss over every training pair after training, nats",
+              fmt::format("Loss over every training pair after {} steps, nats", kSteps),
               {"tokens", "mixer", "piece length T", "mean of the seeds", "least", "most",
-               "bigram entropy", "unigram entropy", "below the bigram entropy for every seed"},
+               "bigram entropy", "unigram entropy", "below the bigram entropy for every seed", end},
               {}};
   const Part characters(setting, text::TokenizerKind::character, outcome, table);
   const Part words(setting, text::TokenizerKind::word, outcome, table);
@@ -147,18 +163,17 @@ Outcome run_overfit(const Setting& setting) {
   outcome.require(words.name(8) + ": most of the seeds' losses", words.mean(8).most(),
                   Relation::less, words.mean(8).bigram);
   outcome.tables.push_back(std::move(table));
-  const Effort effort(setting.quick);
   outcome.method = fmt::format(
       "A model of the current token (none) and a causal mean (D {}) learn the text by heart: {} "
-      "steps of {}, {} seeds, characters and words, pieces of T 4 to 64. Losses are over every "
-      "training pair; the entropies are counted from those same pairs.{}",
-      kDim, effort.steps,
-      effort.labels > 0 ? fmt::format("{} labels", effort.labels) : std::string("64 windows"),
-      effort.seeds, characters.note());
+      "steps of {} labels, {} seeds, characters and words, pieces of T 4 to 64. They are judged "
+      "after {} steps: with more and more of them longer pieces pass the bigram entropy too. "
+      "Losses are over every training pair; the entropies are counted from those same pairs.{}",
+      kDim, effort.steps, kLabels, effort.seeds, kSteps, characters.note());
   outcome.reading =
       "A current-token model can learn which token follows which, and no more: the bigram entropy "
-      "is its floor. The mean of a few rows passes it; a mean of many characters dilutes the "
-      "current one so much that it falls behind even that floor.";
+      "is its floor. " +
+      characters.reading() + words.reading() +
+      "A mean of many rows dilutes the current one, the more the longer the piece.";
   return outcome;
 }
 

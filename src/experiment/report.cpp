@@ -9,8 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json heading(const Setting& setting) {
-  return {{"version", kVersion}, {"quick", setting.quick}, {"seed", setting.seed}};
+Json heading(const Report& report) {
+  return {{"version", kVersion},
+          {"command", report.command},
+          {"quick", report.setting.quick},
+          {"seed", report.setting.seed},
+          {"text_bytes", report.setting.text.size()}};
 }
 
 std::string text_of(const Json& json) {
@@ -19,10 +23,16 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string results_json(const std::vector<Record>& records, const Setting& setting) {
-  Json json = heading(setting);
+double total_seconds(const Report& report) {
+  double seconds = 0;
+  for (const Record& record : report.records) seconds += record.seconds;
+  return seconds;
+}
+
+std::string results_json(const Report& report) {
+  Json json = heading(report);
   json["experiments"] = Json::array();
-  for (const Record& record : records) {
+  for (const Record& record : report.records) {
     Json entry = {{"name", record.experiment->name},   {"claim", record.experiment->claim},
                   {"holds", record.outcome.holds()},   {"method", record.outcome.method},
                   {"reading", record.outcome.reading}, {"command", record.command}};
@@ -33,22 +43,16 @@ std::string results_json(const std::vector<Record>& records, const Setting& sett
   return text_of(json);
 }
 
-std::string timings_json(const std::vector<Record>& records, const Setting& setting) {
-  Json json = heading(setting);
+std::string timings_json(const Report& report) {
+  Json json = heading(report);
+  json["seconds"] = total_seconds(report);
   json["experiments"] = Json::array();
-  for (const Record& record : records) {
+  for (const Record& record : report.records) {
     Json entry = {{"name", record.experiment->name}, {"seconds", record.seconds}};
     entry.update(measured_to_json(record.outcome));
     json["experiments"].push_back(entry);
   }
   return text_of(json);
-}
-
-std::string report_html(const std::vector<Record>& records, const Setting&) {
-  std::string html =
-      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Lexirow</title>";
-  for (const Record& record : records) html += "<h2>" + record.experiment->name + "</h2>";
-  return html + "</html>\n";
 }
 
 }  // namespace lexirow::experiment

@@ -183,7 +183,7 @@ void judge(Outcome& outcome, const Moment& before, const Moment& after) {
 Outcome run_similarity(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_readably(setting.text);
-  const std::int64_t steps = setting.quick ? 800 : 3000;
+  const std::int64_t steps = setting.quick ? 1500 : 5000;
   const std::vector<Id> ids = choose_tokens(text);
   std::vector<std::uint8_t> marked;
   for (double shared : shared_contexts(text, ids)) marked.push_back(shared >= kShared);

@@ -116,7 +116,7 @@ std::vector<Id> commonest_tokens(const TextIds& text, std::size_t count) {
 text::Batch first_windows(const TextIds& text, std::int64_t rows, std::int64_t length) {
   if (text.size() < 2) {
     throw Error(
-        ErrorKind::argument,
+        ErrorKind::file,
         fmt::format("the text of the experiment has {} token; 2 at least are needed, one to "
                     "read and one to predict: give a longer --text",
                     text.size()));

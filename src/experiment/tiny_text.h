@@ -49,7 +49,7 @@ std::vector<std::int64_t> count_tokens(const TextIds& text);
 std::vector<Id> commonest_tokens(const TextIds& text, std::size_t count);
 
 /// The first windows of `length` labels as one batch, `rows` of them at most; the last one of a
-/// short text is padded. Throws Error(argument) for a text of fewer than 2 tokens.
+/// short text is padded. Throws Error(file) for a text of fewer than 2 tokens.
 text::Batch first_windows(const TextIds& text, std::int64_t rows, std::int64_t length);
 
 /// Entropies in nats of the labels of a plan, counted from the very (input, label) pairs that a

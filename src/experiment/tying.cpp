@@ -28,7 +28,7 @@ std::vector<Id> hold_out(TextIds& text) {
   const std::int64_t held = std::max<std::int64_t>(2, text.size() / kShare);
   if (text.size() < held + 2) {
     throw Error(
-        ErrorKind::argument,
+        ErrorKind::file,
         fmt::format("tying: the text has {} tokens; 4 at least are needed, 2 to train on and "
                     "2 to hold out: give a longer --text",
                     text.size()));

@@ -21,7 +21,8 @@ namespace {
 
 std::string hidden_prefix(const std::string& path) {
   const std::filesystem::path whole(path);
-  return (whole.parent_path() / fmt::format(".{}.tmp-", whole.filename().string())).string();
+  return (whole.parent_path() / fmt::format(".{}{}", whole.filename().string(), kTemporaryMark))
+      .string();
 }
 
 void sync_folder(const std::string& path) {
@@ -44,8 +45,7 @@ void close_descriptor(int& descriptor) {
 
 AtomicFile::AtomicFile(std::string path, std::int64_t expected_bytes)
     : path_(std::move(path)), expected_(expected_bytes) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path_, ignored)) throw_io_error(path_, "write", EISDIR);
+  if (is_folder(path_)) throw_io_error(path_, "write", EISDIR);
   descriptor_ = create_beside(hidden_prefix(path_), temporary_);
 }
 
@@ -151,17 +151,21 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   // A trailing slash makes create_directories report failure for a folder that is there.
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return;
+  if (is_folder(path)) return;
   throw_io_error(path, "create this folder", error ? error.value() : ENOTDIR);
 }
 
 SpoolFile::SpoolFile(const std::string& near_path) {
-  descriptor_ = create_beside(near_path + ".ids-", path_);
+  descriptor_ = create_beside(near_path + kSpoolMark, path_);
 }
 
 SpoolFile::~SpoolFile() {

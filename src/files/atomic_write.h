@@ -57,6 +57,7 @@ class AppendFile {
 /// The contents of a file. Throws Error(io) naming it.
 std::string read_file(const std::string& path);
 bool exists(const std::string& path);
+bool is_folder(const std::string& path);
 /// Creates a folder and its parents. Throws Error(io).
 void make_folder(const std::string& path);
 

@@ -66,7 +66,7 @@ int create_beside(const std::string& prefix, std::string& path) {
   // The process and a counter make the name; a leftover of a dead process may still carry it.
   static std::atomic<std::int64_t> counter{0};
   for (;;) {
-    path = fmt::format("{}{}-{}", prefix, getpid(), counter.fetch_add(1));
+    path = fmt::format("{}-{}-{}", prefix, getpid(), counter.fetch_add(1));
     const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) return descriptor;
     if (errno == EEXIST || errno == EINTR) continue;

@@ -15,7 +15,12 @@ namespace lexirow::files {
 /// Opens a file, close-on-exec. Throws Error(io); `action` says what was wanted, e.g. "write".
 int open_file(const std::string& path, int flags, const std::string& action);
 
-/// Creates a new file named `prefix` + a number that no other file carries; `path` receives its
+/// What stands before the numbers in the names of temporary files: those of AtomicFile (which begin
+/// with a dot) and of SpoolFile.
+inline constexpr const char* kTemporaryMark = ".tmp";
+inline constexpr const char* kSpoolMark = ".ids";
+
+/// Creates a new file named `prefix`-PROCESS-N, which no other file carries; `path` receives its
 /// name.
 int create_beside(const std::string& prefix, std::string& path);
 

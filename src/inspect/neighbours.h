@@ -4,13 +4,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "base/types.h"
 #include "base/view.h"
-#include "text/tokenizer.h"
 
 namespace lexirow::inspect {
 
@@ -57,11 +55,5 @@ Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
 ///   table  [V, D]  in
 ///   returns [D]
 std::vector<float> mean_row(base::View2<const float> table, std::span<const Id> ids);
-
-/// Known tokens spelt most like `token`, the closest first: by edit distance on code points, case
-/// ignored first, ties by id. Tokens that share too little (more than half of the longer spelling
-/// would have to change) are not listed, nor are special tokens.
-std::vector<std::string> close_spellings(const text::Tokenizer& tokenizer, std::string_view token,
-                                         std::size_t count);
 
 }  // namespace lexirow::inspect

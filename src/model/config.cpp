@@ -121,7 +121,7 @@ void validate(const ModelConfig& config) {
 }
 
 Id excluded_id(const ModelConfig& config) {
-  return config.tied && config.pad_policy == PadPolicy::zero ? config.pad_id : kNoId;
+  return config.tied ? config.pad_id : kNoId;
 }
 
 nlohmann::json to_json(const ModelConfig& config) {

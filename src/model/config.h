@@ -9,6 +9,8 @@
 
 namespace lexirow::model {
 
+/// What the pad row holds: zeros, or the values that it was drawn or given with. Under either it
+/// gets no gradient and is never moved, not by decay or momentum.
 enum class PadPolicy { zero, keep };
 
 /// The architecture: enough to know every parameter's name, shape and place.
@@ -20,7 +22,7 @@ struct ModelConfig {
   bool skip = false;        ///< add the current row after the MLP
   bool tied = false;        ///< the head is a view of the table
   bool bias = true;         ///< the head has a bias
-  Id pad_id = kNoId;        ///< the pad row, kept at zero; kNoId: nothing is frozen
+  Id pad_id = kNoId;        ///< the pad row, which is frozen; kNoId: there is none
   PadPolicy pad_policy = PadPolicy::zero;
 
   bool operator==(const ModelConfig&) const = default;

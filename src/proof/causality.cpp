@@ -8,12 +8,20 @@
 namespace lexirow::proof {
 namespace {
 
+/// T of the sequences: long enough that some rows are too far back for the mixer, unless it looks
+/// back very far.
+std::int64_t sequence_length(const Examination& examination) {
+  constexpr std::int64_t kLongest = 64;
+  const std::int64_t reach = context::reach(examination.config().mixer);
+  return std::max(examination.subject.length, std::min(reach + 3, kLongest));
+}
+
 /// Logits of one batch and of changed copies of it.
 class Comparison {
  public:
   explicit Comparison(const Examination& examination)
       : examination_(examination),
-        batch_(make_batch(examination, 2, examination.subject.length)),
+        batch_(make_batch(examination, 2, sequence_length(examination))),
         before_(run(batch_)) {
     for (Id id : batch_.ids) others_.push_back(other_id(examination, id));
   }
@@ -22,6 +30,16 @@ class Comparison {
   /// False when some row is like every other, so that changing an id proves nothing.
   bool possible() const {
     return std::find(others_.begin(), others_.end(), kNoId) == others_.end();
+  }
+
+  /// Hides one position of every sequence from now on, none if -1.
+  void hide(std::int64_t position) {
+    for (std::int64_t row = 0; row < batch_.rows; ++row) {
+      for (std::int64_t t = 0; t < batch_.length; ++t) {
+        batch_.mask[static_cast<std::size_t>(row * batch_.length + t)] = t != position;
+      }
+    }
+    before_ = run(batch_);
   }
 
   /// Changes the ids at positions [first, last) of every sequence.
@@ -96,30 +114,55 @@ Verdict check_no_future(const Examination& examination) {
                            moved, comparison.length() - 1));
 }
 
+/// Pairs of an id that changes and a later position whose logits do not keep to the mixer's reach.
+std::int64_t count_wrong_readers(Comparison& comparison, std::int64_t reach) {
+  std::int64_t wrong = 0;
+  for (std::int64_t changed = 0; changed + 1 < comparison.length(); ++changed) {
+    comparison.change(changed, changed + 1);
+    for (std::int64_t t = changed + 1; t < comparison.length(); ++t) {
+      const bool reads = reach < 0 || t - changed <= reach;
+      wrong += (comparison.moved_at(t) > 0) != reads;
+    }
+  }
+  return wrong;
+}
+
+/// Logits that an id changes although the mask hides it, at the start, inside and at the end.
+std::int64_t count_seen_through_mask(Comparison& comparison) {
+  std::int64_t moved = 0;
+  const std::int64_t length = comparison.length();
+  for (std::int64_t hidden : {std::int64_t{0}, length / 2, length - 1}) {
+    comparison.hide(hidden);
+    comparison.change(hidden, hidden + 1);
+    for (std::int64_t t = 0; t < length; ++t) moved += comparison.moved_at(t);
+  }
+  return moved;
+}
+
 Verdict check_reads_past(const Examination& examination) {
   Comparison comparison(examination);
   if (!comparison.possible()) return skip(kAllRowsEqual);
   const std::int64_t reach = context::reach(examination.config().mixer);
-  const bool leaks = context::leaks_future(examination.config().mixer);
-  std::int64_t wrong = 0;
-  for (std::int64_t changed = 0; changed + 1 < comparison.length(); ++changed) {
-    comparison.change(changed, changed + 1);
-    if (reach != 0 && comparison.moved_at(changed + 1) == 0) ++wrong;
-    const std::int64_t beyond = changed + reach + 1;
-    if (reach >= 0 && !leaks && beyond < comparison.length() && comparison.moved_at(beyond) != 0) {
-      ++wrong;
-    }
-  }
+  const std::int64_t wrong = count_wrong_readers(comparison, reach);
+  const std::int64_t unmasked = count_seen_through_mask(comparison);
+  const auto figure = static_cast<double>(wrong + unmasked);
+  const std::string hidden =
+      fmt::format("an id that the mask hides changes none ({} did)", unmasked);
   if (reach == 0) {
-    return judge(static_cast<double>(wrong), 0,
-                 "This model has no context: no logit depends on an earlier id.");
+    return judge(figure, 0,
+                 fmt::format("This model has no context: no logit depends on an earlier id ({} "
+                             "positions do), and {}.",
+                             wrong, hidden));
   }
-  const std::string end =
-      reach > 0 && !leaks ? fmt::format(", and none further back than {}", reach) : std::string();
-  return judge(static_cast<double>(wrong), 0,
-               fmt::format("Changing an id changes the logits of the next position{}; {} of {} "
-                           "positions do not keep to that.",
-                           end, wrong, comparison.length() - 1));
+  const bool all = reach < 0 || reach >= comparison.length() - 1;
+  return judge(
+      figure, 0,
+      fmt::format("Changing an id changes the logits of {}; {} pairs of positions do not keep to "
+                  "that; {}.",
+                  all ? "every later position"
+                      : fmt::format("the next {}, and of none further on",
+                                    reach == 1 ? "position" : fmt::format("{} positions", reach)),
+                  wrong, hidden));
 }
 
 }  // namespace lexirow::proof

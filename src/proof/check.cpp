@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "context/mixer.h"
 #include "lexirow/error.h"
 #include "proof/examination.h"
+#include "text/vocabulary.h"
 
 namespace lexirow::proof {
 namespace {
@@ -21,7 +23,7 @@ constexpr NamedCheck kChecks[] = {
     {"reads-past", check_reads_past},   {"pad-row", check_pad_row},
     {"tied-head", check_tied_head},     {"one-hot", check_one_hot},
     {"scatter-add", check_scatter_add}, {"determinism", check_determinism},
-    {"save-load", check_save_load},
+    {"save-load", check_save_load},     {"label-shift", check_label_shift},
 };
 
 Verdict run_check(const NamedCheck& check, const Examination& examination) {
@@ -54,6 +56,18 @@ std::vector<model::ModelConfig> built_in_configs() {
     }
   }
   return configs;
+}
+
+/// Letters for every row of a built-in model, so that its whole folder can be saved.
+std::shared_ptr<const text::Tokenizer> letters_for(const model::ModelConfig& config) {
+  text::VocabularyOptions options;
+  options.pad = config.pad_id != kNoId;
+  text::VocabularyBuilder builder(options);
+  const auto count = static_cast<std::size_t>(config.vocab_size - (options.pad ? 1 : 0));
+  builder.push(std::string_view("abcdefghijklmnopqrstuvwxyz").substr(0, count));
+  builder.end_file();
+  text::VocabularyReport report;
+  return builder.build(report);
 }
 
 std::string describe(const model::ModelConfig& config) {
@@ -95,6 +109,7 @@ CheckReport check_built_in(base::ThreadPool& pool, std::uint64_t seed, const std
     subject.parameters = &parameters;
     subject.seed = seed;
     subject.length = 8;
+    subject.tokenizer = letters_for(config);
     subject.leak_expected = context::leaks_future(config.mixer);
     check_subject(pool, subject, scratch, report, parts);
   }

@@ -52,19 +52,24 @@ struct CheckSubject {
 
 /// Runs every check on the subject and appends to `report` what came out, in this order:
 ///   gradient     every parameter's gradient against central differences in float64, 200 entries a
-///                tensor and one random direction; figure: worst difference over its limit
+///                tensor and one random direction, and the whole of it in float32 against float64;
+///                figure: worst difference over its limit
 ///   no-future    changing all ids after t leaves the logits up to t bit for bit; figure: logits
 ///                that changed
-///   reads-past   changing an earlier id changes later logits, as far as the mixer reaches; figure:
-///                positions that do not do so
-///   pad-row      is zero, gets zero gradient, is not moved by any optimizer; figure: values
+///   reads-past   changing an earlier id changes the later logits within the mixer's reach and no
+///                others, an id under the mask changes none; figure: what does not keep to that
+///   pad-row      is zero (unless the policy is keep), gets zero gradient, is not moved by any
+///                optimizer, not even under a forced gradient; figure: values
 ///   tied-head    is the table, and its gradient is the sum of both roles; figure: largest
 ///                difference over the largest value
 ///   one-hot      one-hot rows times the table are the lookup; figure: values that differ
-///   scatter-add  of ones counts the ids; figure: values that differ
-///   determinism  the same bits for 1, 2 and 4 threads; figure: values that differ
-///   save-load    gives back the same bits, in a folder inside `scratch`; figure: values that
-///   differ
+///   scatter-add  of ones counts the ids, of the positions' numbers sums them; figure: values that
+///                differ
+///   determinism  the same bits from run to run, for 1, 2 and 4 threads; figure: values that differ
+///   save-load    gives back the same bits, configuration, tokenizer and ledger, in a folder inside
+///                `scratch`; figure: values that differ
+///   label-shift  a small model with this mixer, trained on a cyclic text, predicts the next token;
+///                figure: positions at which it does not
 /// A check that does not apply stands in `skipped` with a reason; an Error inside a check is its
 /// failure. `parts` is for tests.
 void check_subject(base::ThreadPool& pool, const CheckSubject& subject, const std::string& scratch,

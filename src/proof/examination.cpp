@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
 
@@ -23,10 +23,6 @@ Verdict judge(double figure, double limit, const std::string& text) {
   verdict.limit = limit;
   verdict.text = text;
   return verdict;
-}
-
-Id Examination::frozen_row() const {
-  return config().pad_policy == model::PadPolicy::zero ? config().pad_id : kNoId;
 }
 
 bool Examination::slow_head() const {
@@ -51,31 +47,37 @@ std::vector<Id> subject_ids(const CheckSubject& subject, std::int64_t count) {
   return ids;
 }
 
-text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length) {
+text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length,
+                       std::int64_t carry) {
   length = std::max<std::int64_t>(2, length);
-  const std::int64_t tokens = rows * length + 1;
-  const text::MemoryTokenStream stream(subject_ids(examination.subject, tokens), {0, tokens});
-  text::WindowOptions options;
-  options.context = length;
-  options.stride = length;
-  const text::WindowPlan plan(stream, 0, tokens, options);
-  std::vector<std::int64_t> windows(static_cast<std::size_t>(rows));
+  return cut_batch(examination.parts, subject_ids(examination.subject, rows * length + 1), length,
+                   carry);
+}
+
+text::Batch cut_batch(const Parts& parts, std::vector<Id> ids, std::int64_t length,
+                      std::int64_t carry) {
+  const auto tokens = static_cast<std::int64_t>(ids.size());
+  const text::MemoryTokenStream stream(std::move(ids), {0, tokens});
+  const text::WindowPlan plan(stream, 0, tokens,
+                              {.context = length, .stride = length, .carry = carry});
+  std::vector<std::int64_t> windows(static_cast<std::size_t>(plan.size()));
   std::iota(windows.begin(), windows.end(), 0);
   text::Batch batch;
-  text::fill_batch(stream, plan, windows, batch);
+  parts.fill_batch(stream, plan, windows, batch);
   return batch;
 }
 
 void hide_some(const Examination& examination, text::Batch& batch) {
   const Id pad = examination.config().pad_id == kNoId ? Id{0} : examination.config().pad_id;
   const auto hide = [&](std::int64_t row, std::int64_t t) {
-    const auto at = static_cast<std::size_t>(row * batch.length + t);
-    batch.ids[at] = pad;
-    batch.mask[at] = 0;
-    batch.labels[at] = kIgnoredLabel;
-    if (t > 0) batch.labels[at - 1] = kIgnoredLabel;
+    const std::int64_t width = batch.prefix + batch.length;
+    const auto input = static_cast<std::size_t>(row * width + batch.prefix + t);
+    const auto label = static_cast<std::size_t>(row * batch.length + t);
+    batch.ids[input] = pad;
+    batch.mask[input] = 0;
+    batch.labels[label] = kIgnoredLabel;
+    if (t > 0) batch.labels[label - 1] = kIgnoredLabel;
   };
-  assert(batch.prefix == 0);
   if (batch.length < 4) return;
   hide(0, batch.length / 3);
   hide(batch.rows - 1, batch.length - 2);

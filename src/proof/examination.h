@@ -34,8 +34,6 @@ struct Examination {
 
   const model::ModelConfig& config() const { return subject.config; }
   const model::Parameters<float>& parameters() const { return *subject.parameters; }
-  /// The row that must stay zero, or kNoId.
-  Id frozen_row() const;
   /// True where one run of the model is slow: checks of many runs then use shorter batches.
   bool slow_head() const;
 };
@@ -49,13 +47,20 @@ Verdict check_one_hot(const Examination& examination);
 Verdict check_scatter_add(const Examination& examination);
 Verdict check_determinism(const Examination& examination);
 Verdict check_save_load(const Examination& examination);
+Verdict check_label_shift(const Examination& examination);
 
 /// `count` ids of the subject's text from its start, repeated where it is short; drawn from the
 /// seed where there is no text.
 std::vector<Id> subject_ids(const CheckSubject& subject, std::int64_t count);
 
-/// `rows` sequences of `length` of the subject's ids, 2 at least, with their labels, all visible.
-text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length);
+/// `rows` sequences of `length` of the subject's ids, 2 at least, with their labels. With `carry`
+/// up to that many earlier ids stand before each sequence, as context without labels; all visible
+/// but where the text begins.
+text::Batch make_batch(const Examination& examination, std::int64_t rows, std::int64_t length,
+                       std::int64_t carry = 0);
+/// The batch of a text of `ids`, cut into pieces of `length` as training cuts it.
+text::Batch cut_batch(const Parts& parts, std::vector<Id> ids, std::int64_t length,
+                      std::int64_t carry);
 /// Hides a position inside the first sequence and the last two of the last one, which get the pad
 /// id where there is one; labels of and before them do not count.
 void hide_some(const Examination& examination, text::Batch& batch);

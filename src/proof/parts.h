@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "base/real.h"
@@ -8,7 +9,9 @@
 #include "base/types.h"
 #include "base/view.h"
 #include "model/network.h"
+#include "optim/optimizer.h"
 #include "rows/lookup.h"
+#include "text/windows.h"
 
 namespace lexirow::proof {
 
@@ -32,6 +35,11 @@ struct ModelParts {
 struct Parts {
   ModelParts<float> single;
   ModelParts<double> wide;
+  std::function<void(const text::TokenStream&, const text::WindowPlan&,
+                     std::span<const std::int64_t>, text::Batch&)>
+      fill_batch = text::fill_batch;
+  std::function<base::View2<const float>(const model::Parameters<float>&)> head_weight =
+      [](const model::Parameters<float>& parameters) { return parameters.head_weight(); };
   std::function<void(base::ThreadPool&, base::View2<const float>, base::View1<const Id>,
                      base::View2<float>)>
       lookup_forward = rows::lookup_forward<float>;
@@ -41,6 +49,11 @@ struct Parts {
   std::function<void(base::ThreadPool&, const rows::ScatterPlan&, base::View2<const float>,
                      base::View2<float>)>
       lookup_backward_dense = rows::lookup_backward_dense<float>;
+  std::function<void(optim::Optimizer<float>&, base::ThreadPool&, const optim::Slots<float>&,
+                     double, float)>
+      step = [](optim::Optimizer<float>& optimizer, base::ThreadPool& pool,
+                const optim::Slots<float>& slots, double lr,
+                float gradient_scale) { optimizer.step(pool, slots, lr, gradient_scale); };
   /// Runs between writing a model and reading it back; gets the folder.
   std::function<void(const std::string&)> after_save = [](const std::string&) {};
 };

@@ -29,7 +29,7 @@ struct UntiedCopy {
     const base::View2<const double> table = tied.token_embedding();
     std::copy(table.begin(), table.end(), parameters.head_weight().begin());
     // A tied pad row is left out of the softmax; here its bias does that.
-    if (examination.frozen_row() != kNoId) parameters.head_bias()[examination.frozen_row()] = -1e30;
+    if (config.pad_id != kNoId) parameters.head_bias()[config.pad_id] = -1e30;
   }
 
   model::ModelConfig config;
@@ -58,7 +58,7 @@ base::Array<double> table_gradient(const Examination& examination, const model::
 Verdict check_tied_head(const Examination& examination) {
   if (!examination.config().tied) return skip("head and table are two tensors: nothing is tied");
   const model::Parameters<float>& single = examination.parameters();
-  if (single.head_weight().data() != single.token_embedding().data()) {
+  if (examination.parts.head_weight(single).data() != single.token_embedding().data()) {
     return judge(1, 0, "The head is a copy of the table, not the table itself.");
   }
   text::Batch batch = make_batch(examination, 2, examination.subject.length);
@@ -90,7 +90,12 @@ Verdict check_one_hot(const Examination& examination) {
   const base::View2<const float> table = examination.parameters().token_embedding();
   const std::int64_t vocab_size = table.extent(0);
   const std::int64_t dim = table.extent(1);
-  const std::vector<Id> ids = subject_ids(examination.subject, 32);
+  std::vector<Id> ids = subject_ids(examination.subject, 32);
+  // Rows all over the table, the last one included.
+  constexpr std::int64_t kSpread = 16;
+  for (std::int64_t i = 0; i <= kSpread; ++i) {
+    ids.push_back(static_cast<Id>(i * (vocab_size - 1) / kSpread));
+  }
   const auto count = static_cast<std::int64_t>(ids.size());
   base::Array<float> one_hot(count * vocab_size);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -111,42 +116,72 @@ Verdict check_one_hot(const Examination& examination) {
                            different, rows.size(), count));
 }
 
-Verdict check_scatter_add(const Examination& examination) {
-  constexpr std::int64_t kMaxIds = 16384;
+/// What each row must get where position i brings `upstream[i]` in every column: sums of small
+/// whole numbers, which float32 holds exactly.
+std::vector<float> sums_by_row(const std::vector<Id>& ids, const std::vector<float>& upstream,
+                               std::int64_t vocab_size, Id pad) {
+  std::vector<float> sums(static_cast<std::size_t>(vocab_size));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != pad) sums[static_cast<std::size_t>(ids[i])] += upstream[i];
+  }
+  return sums;
+}
+
+/// Values that are wrong when position i brings `upstream[i]`, as touched rows and dense.
+std::int64_t count_wrong_sums(const Examination& examination, const std::vector<Id>& ids,
+                              const std::vector<float>& upstream) {
   const std::int64_t vocab_size = examination.config().vocab_size;
   const std::int64_t dim = examination.config().dim;
-  const auto available = static_cast<std::int64_t>(examination.subject.ids.size());
-  const std::vector<Id> ids =
-      subject_ids(examination.subject, std::clamp<std::int64_t>(available, 1024, kMaxIds));
-  const auto count = static_cast<std::int64_t>(ids.size());
   const Id pad = examination.config().pad_id;
-  std::vector<std::int64_t> occurrences(static_cast<std::size_t>(vocab_size));
-  for (Id id : ids) occurrences[static_cast<std::size_t>(id)] += id != pad;
+  const auto count = static_cast<std::int64_t>(ids.size());
+  const std::vector<float> sums = sums_by_row(ids, upstream, vocab_size, pad);
   rows::ScatterPlan plan;
   rows::make_scatter_plan({ids.data(), {count}}, {}, vocab_size, pad, plan);
-  base::Array<float> ones(count * dim);
-  ones.fill(1);
-  const base::View2<const float> upstream = std::as_const(ones).view(count, dim);
+  base::Array<float> d_out(count * dim);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::fill_n(d_out.data() + i * dim, dim, upstream[static_cast<std::size_t>(i)]);
+  }
+  const base::View2<const float> d_rows = std::as_const(d_out).view(count, dim);
   rows::TouchedRows<float> touched;
   base::Array<float> dense(vocab_size * dim);
-  examination.parts.lookup_backward(examination.pool, plan, upstream, touched);
-  examination.parts.lookup_backward_dense(examination.pool, plan, upstream,
+  examination.parts.lookup_backward(examination.pool, plan, d_rows, touched);
+  examination.parts.lookup_backward_dense(examination.pool, plan, d_rows,
                                           dense.view(vocab_size, dim));
   const auto wrong_values = [&](std::int64_t id, const float* row) {
-    const auto expected = static_cast<float>(occurrences[static_cast<std::size_t>(id)]);
-    return dim - std::count(row, row + dim, expected);
+    return dim - std::count(row, row + dim, sums[static_cast<std::size_t>(id)]);
   };
-  const std::int64_t read = vocab_size - std::count(occurrences.begin(), occurrences.end(), 0);
-  std::int64_t wrong = std::abs(touched.count() - read);
+  std::int64_t wrong =
+      std::abs(touched.count() - (vocab_size - std::count(sums.begin(), sums.end(), 0.0F)));
   for (std::int64_t u = 0; u < touched.count(); ++u) {
     wrong += wrong_values(touched.ids[static_cast<std::size_t>(u)], touched.row(u));
   }
-  for (std::int64_t id = 0; id < vocab_size; ++id)
+  for (std::int64_t id = 0; id < vocab_size; ++id) {
     wrong += wrong_values(id, dense.data() + id * dim);
+  }
+  return wrong;
+}
+
+Verdict check_scatter_add(const Examination& examination) {
+  constexpr std::int64_t kMaxIds = 16384;
+  constexpr std::size_t kNumbers = 251;  // their sums stay below 2^24
+  const auto available = static_cast<std::int64_t>(examination.subject.ids.size());
+  const std::vector<Id> ids =
+      subject_ids(examination.subject, std::clamp<std::int64_t>(available, 1024, kMaxIds));
+  const std::vector<float> ones(ids.size(), 1.0F);
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    numbers.push_back(static_cast<float>(1 + i % kNumbers));
+  }
+  const std::vector<float> counts =
+      sums_by_row(ids, ones, examination.config().vocab_size, examination.config().pad_id);
+  const std::int64_t unread = std::count(counts.begin(), counts.end(), 0.0F);
+  const std::int64_t wrong =
+      count_wrong_sums(examination, ids, ones) + count_wrong_sums(examination, ids, numbers);
   return judge(static_cast<double>(wrong), 0,
                fmt::format("Adding ones back into the rows of {} ids counts each of {} ids exactly "
-                           "and leaves the {} rows never read at zero; {} values are wrong.",
-                           count, read, vocab_size - read, wrong));
+                           "and leaves the {} rows never read at zero, and adding the positions' "
+                           "numbers gives their sums; {} values are wrong.",
+                           ids.size(), examination.config().vocab_size - unread, unread, wrong));
 }
 
 }  // namespace lexirow::proof

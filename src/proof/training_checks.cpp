@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "context/mixer.h"
 #include "optim/gradient_norm.h"
 #include "optim/optimizer.h"
 #include "proof/examination.h"
@@ -17,28 +20,66 @@ struct Run {
   model::Parameters<float> parameters;
 };
 
-/// Trains a copy of the subject, clipped to norm 1, on one batch.
-Run train_copy(const Examination& examination, base::ThreadPool& pool,
-               const optim::OptimizerConfig& optimizer_config, const text::Batch& batch,
-               int steps) {
-  const model::ModelConfig& config = examination.config();
+/// A short training on one batch, clipped to norm 1.
+struct Course {
+  model::ModelConfig config;
+  model::Parameters<float> parameters;  ///< at the start
+  optim::OptimizerConfig optimizer;
+  double learning_rate = 0.01;
+  int steps = 3;
+  /// Runs between backward and step; may be absent.
+  std::function<void(model::Gradients<float>&)> before_step;
+};
+
+Run train_course(const Parts& parts, base::ThreadPool& pool, const Course& course,
+                 const text::Batch& batch) {
+  const model::ModelConfig& config = course.config;
   Run run;
-  run.parameters = examination.parameters();
+  run.parameters = course.parameters;
   model::Gradients<float> gradients(config);
   model::Workspace<float> workspace;
   optim::Slots<float> slots = train::model_slots(config, run.parameters, gradients);
-  optim::Optimizer<float> optimizer(optimizer_config, slots);
-  for (int step = 0; step < steps; ++step) {
+  optim::Optimizer<float> optimizer(course.optimizer, slots);
+  for (int step = 0; step < course.steps; ++step) {
     gradients.clear();
-    run.losses.push_back(examination.parts.single
+    run.losses.push_back(parts.single
                              .evaluate_with_gradients(pool, config, run.parameters, view_of(batch),
                                                       workspace, gradients)
                              .sum);
+    run.gradients = flat_gradients(run.parameters, gradients);
+    if (course.before_step) course.before_step(gradients);
     const double scale = optim::clip_scale(optim::gradient_norm(pool, slots), 1);
-    optimizer.step(pool, slots, 0.01, static_cast<float>(scale));
+    parts.step(optimizer, pool, slots, course.learning_rate, static_cast<float>(scale));
   }
-  run.gradients = flat_gradients(run.parameters, gradients);
   return run;
+}
+
+Course course_of(const Examination& examination, const optim::OptimizerConfig& optimizer) {
+  Course course;
+  course.config = examination.config();
+  course.parameters = examination.parameters();
+  course.optimizer = optimizer;
+  return course;
+}
+
+/// Gives a row a gradient of ones that the backward did not give it.
+void force_gradient(Id id, model::Gradients<float>& gradients) {
+  if (gradients.dense.token_embedding().present()) {
+    const base::View1<float> row = gradients.dense.token_embedding()[id];
+    std::fill(row.begin(), row.end(), 1.0F);
+    return;
+  }
+  const rows::TouchedRows<float>& old = gradients.rows;
+  rows::TouchedRows<float> forced;
+  forced.dim = old.dim;
+  forced.ids = old.ids;
+  const auto at = std::lower_bound(forced.ids.begin(), forced.ids.end(), id) - forced.ids.begin();
+  forced.ids.insert(forced.ids.begin() + at, id);
+  forced.values.resize(forced.count() * forced.dim);
+  std::copy_n(old.values.data(), at * old.dim, forced.values.data());
+  std::fill_n(forced.row(at), forced.dim, 1.0F);
+  std::copy_n(old.values.data() + at * old.dim, (old.count() - at) * old.dim, forced.row(at + 1));
+  gradients.rows = std::move(forced);
 }
 
 /// Every optimizer, with decay and where there is one momentum, in every row mode that applies.
@@ -67,14 +108,12 @@ std::int64_t count_not_zero(const float* values, std::int64_t size) {
 }  // namespace
 
 Verdict check_pad_row(const Examination& examination) {
-  if (examination.config().pad_id == kNoId) return skip("this model has no pad row");
-  const Id pad = examination.frozen_row();
-  if (pad == kNoId) return skip("the pad row is kept as it was given, so it may move");
+  const Id pad = examination.config().pad_id;
+  if (pad == kNoId) return skip("this model has no pad row");
   const std::int64_t dim = examination.config().dim;
-  const auto not_zero = [&](const model::Parameters<float>& parameters) {
-    return count_not_zero(parameters.token_embedding()[pad].data(), dim);
-  };
-  const std::int64_t at_first = not_zero(examination.parameters());
+  const float* before = examination.parameters().token_embedding()[pad].data();
+  const bool zero = examination.config().pad_policy == model::PadPolicy::zero;
+  const std::int64_t at_first = zero ? count_not_zero(before, dim) : 0;
   text::Batch batch = make_batch(examination, 2, examination.subject.length);
   hide_some(examination, batch);
   batch.ids[1] = pad;  // visible here, and still without gradient
@@ -83,33 +122,39 @@ Verdict check_pad_row(const Examination& examination) {
   std::int64_t moved = 0;
   const std::vector<optim::OptimizerConfig> configs = optimizers(examination.config());
   for (const optim::OptimizerConfig& config : configs) {
-    const Run run = train_copy(examination, examination.pool, config, batch, 3);
+    Course course = course_of(examination, config);
+    course.before_step = [&](model::Gradients<float>& all) { force_gradient(pad, all); };
+    const Run run = train_course(examination.parts, examination.pool, course, batch);
     gradients += count_not_zero(run.gradients.front().data() + pad * dim, dim);
-    moved += differing_bits(run.parameters.token_embedding()[pad].data(),
-                            examination.parameters().token_embedding()[pad].data(), dim);
+    moved += differing_bits(run.parameters.token_embedding()[pad].data(), before, dim);
   }
+  const std::string values =
+      zero ? fmt::format("{} values are not zero, ", at_first) : "which keeps its values, ";
   return judge(
       static_cast<double>(at_first + gradients + moved), 0,
-      fmt::format("Of the pad row (id {}), {} values are not zero, {} gradients are not zero, and "
-                  "{} values moved in 3 steps of each of {} optimizer settings with decay and "
-                  "momentum.",
-                  pad, at_first, gradients, moved, configs.size()));
+      fmt::format("Of the pad row (id {}), {}{} gradients are not zero, and {} values moved in 3 "
+                  "steps of each of {} optimizer settings with decay and momentum, even under a "
+                  "gradient that was forced on them.",
+                  pad, values, gradients, moved, configs.size()));
 }
 
 Verdict check_determinism(const Examination& examination) {
-  const text::Batch batch =
-      make_batch(examination, examination.slow_head() ? 4 : 32, examination.subject.length);
+  // Enough tokens for several tiles of every kind, and for a row that is read more than 256 times.
+  const std::int64_t tokens = examination.slow_head() ? 64 : 2048;
+  const std::int64_t length = std::max<std::int64_t>(2, examination.subject.length);
+  const text::Batch batch = make_batch(examination, (tokens + length - 1) / length, length);
   std::int64_t different = 0;
   std::vector<optim::RowUpdates> modes = {optim::RowUpdates::dense};
   if (!examination.config().tied) modes.push_back(optim::RowUpdates::lazy);
   for (optim::RowUpdates updates : modes) {
     optim::OptimizerConfig optimizer;
     optimizer.row_updates = updates;
+    const Course course = course_of(examination, optimizer);
     base::ThreadPool one(1);
-    const Run expected = train_copy(examination, one, optimizer, batch, 3);
-    for (int threads : {2, 4}) {
+    const Run expected = train_course(examination.parts, one, course, batch);
+    for (int threads : {1, 2, 4, 4}) {
       base::ThreadPool pool(threads);
-      const Run actual = train_copy(examination, pool, optimizer, batch, 3);
+      const Run actual = train_course(examination.parts, pool, course, batch);
       different += actual.losses != expected.losses;
       different += differing_bits(expected.parameters, actual.parameters);
       for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
@@ -119,9 +164,60 @@ Verdict check_determinism(const Examination& examination) {
     }
   }
   return judge(static_cast<double>(different), 0,
-               fmt::format("{} losses, gradients and parameters differ between 1, 2 and 4 threads "
-                           "after 3 AdamW steps{}.",
-                           different, modes.size() == 2 ? ", dense and lazy" : ""));
+               fmt::format("{} losses, gradients and parameters differ between runs with 1, 2 and "
+                           "4 threads after 3 AdamW steps on {} tokens{}.",
+                           different, batch.counted, modes.size() == 2 ? ", dense and lazy" : ""));
+}
+
+Verdict check_label_shift(const Examination& examination) {
+  if (context::leaks_future(examination.config().mixer)) {
+    return skip("this mixer reads the next token, or the same for all positions");
+  }
+  // Longer than every window, whose mean over a whole cycle would be the same everywhere. Without a
+  // shift a token is followed by itself, with two shifts by the token after the next.
+  constexpr Id kCycle = 5;
+  constexpr std::int64_t kLength = 2;
+  Course course;
+  course.config.vocab_size = kCycle;
+  course.config.dim = 8;
+  course.config.hidden = 16;
+  course.config.mixer = examination.config().mixer;
+  course.config.mixer.window = std::min<std::int64_t>(course.config.mixer.window, 4);
+  course.learning_rate = 0.03;
+  course.steps = 150;
+  model::initialize(course.config, examination.subject.seed, model::Init::torch, course.parameters);
+  const std::int64_t carry = std::max<std::int64_t>(0, context::reach(course.config.mixer));
+  std::vector<Id> cycle;
+  for (Id i = 0; i < 4 * kCycle * kLength + 1; ++i) cycle.push_back(i % kCycle);
+  const text::Batch batch = cut_batch(examination.parts, cycle, kLength, carry);
+  base::ThreadPool one(1);
+  const Run run = train_course({}, one, course, batch);
+
+  // What is asked is put together here, without the code that cut the training text.
+  std::vector<Id> ids;
+  for (Id first = 0; first < kCycle; ++first) {
+    for (std::int64_t t = 0; t < carry + kLength; ++t) {
+      ids.push_back(static_cast<Id>((first + t) % kCycle));
+    }
+  }
+  model::BatchView asked;
+  asked.ids = {ids.data(), {kCycle, carry + kLength}};
+  base::Array<float> logits(kCycle * kLength * kCycle);
+  model::Workspace<float> workspace;
+  model::all_logits<float>(one, course.config, run.parameters, asked, workspace,
+                           logits.view(kCycle * kLength, kCycle));
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < kCycle * kLength; ++i) {
+    const float* scores = logits.data() + i * kCycle;
+    const Id read = asked.ids[i / kLength][carry + i % kLength];
+    wrong += std::max_element(scores, scores + kCycle) - scores != (read + 1) % kCycle;
+  }
+  return judge(
+      static_cast<double>(wrong), 0,
+      fmt::format("Trained on the tokens 0 1 2 3 4 0 1 and so on, a small model with this "
+                  "mixer ends at a loss of {:.2g} and takes another token than the next "
+                  "one at {} of {} positions: labels are shifted once, by one.",
+                  run.losses.back() / static_cast<double>(batch.counted), wrong, kCycle * kLength));
 }
 
 }  // namespace lexirow::proof

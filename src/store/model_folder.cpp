@@ -31,7 +31,12 @@ std::string inside(const std::string& folder, const char* file) {
 void require_folder(const std::string& path) {
   if (files::exists(inside(path, kConfigFile))) return;
   const bool there = files::exists(path);
-  const char* what = there ? "holds no config.json" : "does not exist";
+  const char* what = "does not exist";
+  if (there) {
+    what = files::is_folder(path)
+               ? "holds no config.json"
+               : "is a file, not a model folder; of a file inside one, give the folder";
+  }
   throw Error(there ? ErrorKind::file : ErrorKind::io,
               fmt::format("{}: {}; a model folder holds {}, {}, {} and {}, as `lexirow train --out "
                           "FOLDER` writes them",

@@ -18,6 +18,7 @@ inline constexpr const char* kModelFile = "model.safetensors";
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 inline constexpr const char* kLedgerFile = "ledger.safetensors";
 inline constexpr const char* kTrainingFolder = "training";
+inline constexpr const char* kStdinFile = "stdin.txt";  // in kTrainingFolder: standard input, kept
 inline constexpr const char* kStateFile = "training/state.safetensors";
 inline constexpr const char* kHistoryFile = "history.jsonl";
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "lexirow/error.h"
+#include "text/corpus.h"
 #include "text/in_file.h"
 
 namespace lexirow::text {
@@ -29,8 +31,11 @@ void ByteSource::EndInflate::operator()(z_stream_s* stream) const {
   delete stream;
 }
 
-ByteSource::ByteSource(const std::string& path) : path_(path) {
-  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
+    : path_(path), stop_(stop) {
+  // A named pipe that nobody writes to would hold up the opening itself: wait() is where to wait.
+  const int flags = O_RDONLY | O_CLOEXEC | (stop == nullptr ? 0 : O_NONBLOCK);
+  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), flags);
   if (descriptor_ < 0) {
     throw Error(ErrorKind::io, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   }
@@ -40,14 +45,26 @@ ByteSource::~ByteSource() {
   if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
 }
 
+void ByteSource::wait() const {
+  const int milliseconds = stop_ == nullptr ? -1 : 100;
+  while (stop_ == nullptr || !stop_->load()) {
+    pollfd ready{descriptor_, POLLIN, 0};
+    const int count = ::poll(&ready, 1, milliseconds);
+    // What poll cannot do is for read to tell.
+    if (count > 0 || (count < 0 && errno != EINTR)) return;
+  }
+  throw Stopped();
+}
+
 std::size_t ByteSource::read_file(std::span<char> out) {
   for (;;) {
+    wait();
     const ssize_t got = ::read(descriptor_, out.data(), out.size());
     if (got >= 0) {
       consumed_ += got;
       return static_cast<std::size_t>(got);
     }
-    if (errno == EINTR) continue;
+    if (errno == EINTR || errno == EAGAIN) continue;
     throw Error(ErrorKind::io, fmt::format("{}: reading failed at byte {}: {}", path_name(path_),
                                            consumed_, std::strerror(errno)));
   }

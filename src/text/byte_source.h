@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,14 +16,15 @@ namespace lexirow::text {
 /// one another included.
 class ByteSource {
  public:
-  /// Throws Error(io) when the file cannot be opened.
-  explicit ByteSource(const std::string& path);
+  /// Throws Error(io) when the file cannot be opened. `stop` ends a reading, also one that waits
+  /// for a pipe, with Stopped; null: nothing does.
+  explicit ByteSource(const std::string& path, const std::atomic<bool>* stop = nullptr);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
   /// Fills `out` as far as the file goes; fewer bytes mean the end. Throws Error(io) when reading
-  /// fails, Error(file) for damaged gzip.
+  /// fails, Error(file) for damaged gzip, Stopped.
   std::size_t read(std::span<char> out);
 
  private:
@@ -30,6 +32,8 @@ class ByteSource {
     void operator()(z_stream_s* stream) const;
   };
 
+  /// Returns once there is something to read.
+  void wait() const;
   /// Bytes of the file itself, as many as one read gives; 0 at the end.
   std::size_t read_file(std::span<char> out);
   void fill_packed();
@@ -40,6 +44,7 @@ class ByteSource {
   [[noreturn]] void refuse_gzip(const char* what) const;
 
   std::string path_;
+  const std::atomic<bool>* stop_;
   int descriptor_ = -1;
   bool decided_ = false;       // gzip or not
   std::int64_t consumed_ = 0;  // bytes of the file read

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
@@ -111,10 +112,9 @@ void CharTokenizer::refuse_character(std::string_view text, std::size_t at,
                : fmt::format("the character {}", named(step.code));
   throw Error(
       ErrorKind::argument,
-      fmt::format(
-          "line {}, column {}: {} is not in the vocabulary of {} tokens{}. Use text of known "
-          "characters, or train with --unk, which reads unknown ones as <unk>",
-          place.line, place.column, what, vocab_size(), close));
+      fmt::format("line {}, column {}: {} is not in the vocabulary of {}{}. Use text of known "
+                  "characters, or train with --unk, which reads unknown ones as <unk>",
+                  place.line, place.column, what, base::counted(vocab_size(), "token"), close));
 }
 
 void CharTokenizer::append_ordinary(Id id, std::string& text) const {

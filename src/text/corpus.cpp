@@ -21,8 +21,8 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kSniffBytes = std::size_t{1} << 13;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-bool is_binary(const std::string& path) {
-  ByteSource source(path);
+bool is_binary(const std::string& path, const std::atomic<bool>* stop) {
+  ByteSource source(path, stop);
   std::vector<char> beginning(kSniffBytes);
   const std::size_t size = source.read(beginning);
   return std::memchr(beginning.data(), 0, size) != nullptr;
@@ -36,7 +36,7 @@ bool is_binary(const std::string& path) {
 }
 
 /// Adds the regular files below a folder.
-void list_folder(const std::string& folder, CorpusFiles& files) {
+void list_folder(const std::string& folder, const std::atomic<bool>* stop, CorpusFiles& files) {
   std::error_code error;
   std::vector<std::string> found;
   CorpusFiles skipped;
@@ -46,6 +46,7 @@ void list_folder(const std::string& folder, CorpusFiles& files) {
   fs::recursive_directory_iterator at(folder, error);
   if (error) refuse_path(folder, error);
   for (; at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (stop != nullptr && stop->load()) throw Stopped();
     const std::string path = at->path().string();
     const fs::file_status status = at->symlink_status(error);
     if (error) refuse_path(path, error);
@@ -61,7 +62,7 @@ void list_folder(const std::string& folder, CorpusFiles& files) {
   std::sort(found.begin(), found.end());
   const std::size_t before = files.paths.size();
   for (const std::string& path : found) {
-    if (is_binary(path)) {
+    if (is_binary(path, stop)) {
       ++skipped.skipped_binary;
       note(path);
     } else {
@@ -144,7 +145,7 @@ class RuleFilter {
 
 }  // namespace
 
-CorpusFiles list_corpus(const std::vector<std::string>& arguments) {
+CorpusFiles list_corpus(const std::vector<std::string>& arguments, const std::atomic<bool>* stop) {
   if (arguments.empty()) {
     throw Error(ErrorKind::argument,
                 "no corpus: give text files, folders of text files, or - for stdin");
@@ -165,7 +166,7 @@ CorpusFiles list_corpus(const std::vector<std::string>& arguments) {
                   error ? error : std::make_error_code(std::errc::no_such_file_or_directory));
     }
     if (fs::is_directory(status)) {
-      list_folder(argument, files);
+      list_folder(argument, stop, files);
     } else {
       files.paths.push_back(argument);
     }
@@ -175,7 +176,7 @@ CorpusFiles list_corpus(const std::vector<std::string>& arguments) {
 
 void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusCounts& counts,
                       const std::function<void(std::string_view)>& chunk) {
-  ByteSource source(path);
+  ByteSource source(path, rules.stop);
   RuleFilter filter(rules, counts, chunk);
   ++counts.files;
   std::vector<char> buffer(kChunkBytes);

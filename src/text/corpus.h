@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -8,10 +9,16 @@
 
 namespace lexirow::text {
 
+/// Thrown where a reading was stopped from outside: no error, but there is nothing to go on with.
+struct Stopped {};
+
 /// How corpus files are read (train, eval, embed). `tokenize` does not use this: it changes no
 /// byte.
 struct CorpusRules {
   bool raw = false;  ///< keep the byte-order mark and CRLF
+  /// Ends the reading with Stopped soon after it was set, from a signal handler or another thread;
+  /// null: nothing does.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// What reading met; said to the user.
@@ -36,11 +43,12 @@ struct CorpusFiles {
 /// not followed). A file named outright is never skipped for a NUL: it is read. Throws Error(io)
 /// for a missing or unreadable path, Error(file) for a folder without any text file (with the
 /// counts of what was skipped) or a damaged gzip file in it, Error(argument) for no argument or two
-/// times "-".
-CorpusFiles list_corpus(const std::vector<std::string>& arguments);
+/// times "-". `stop` as in CorpusRules.
+CorpusFiles list_corpus(const std::vector<std::string>& arguments,
+                        const std::atomic<bool>* stop = nullptr);
 
 /// Streams one file: gzip by content, "-" is stdin, rules applied. `chunk` gets pieces of at most
-/// 1 MiB cut anywhere. Throws Error(io) or Error(file) (damaged gzip) naming the path.
+/// 1 MiB cut anywhere. Throws Error(io) or Error(file) (damaged gzip) naming the path, Stopped.
 void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusCounts& counts,
                       const std::function<void(std::string_view)>& chunk);
 

@@ -66,8 +66,10 @@ std::vector<JsonPart> JsonPart::parts(const char* key) const {
   const nlohmann::json& list = field(key);
   if (!list.is_array()) refuse_field(key, "a list");
   std::vector<JsonPart> parts;
+  // Behind the name of the file stands a colon, behind that of a part a point.
+  const char* const joint = place_.find(": ") == std::string::npos ? ": " : ".";
   for (std::size_t i = 0; i < list.size(); ++i) {
-    parts.emplace_back(list[i], fmt::format("{}.{}[{}]", place_, key, i));
+    parts.emplace_back(list[i], fmt::format("{}{}{}[{}]", place_, joint, key, i));
   }
   return parts;
 }

@@ -10,6 +10,7 @@
 #include "text/code_class.h"
 #include "text/json_part.h"
 #include "text/pattern.h"
+#include "text/unicode_additions.h"
 #include "text/unicode_forms.h"
 
 namespace lexirow::text {
@@ -163,8 +164,9 @@ class StripAccents final : public Normalizer {
  public:
   void apply(TracedText& text) const override {
     if (is_ascii(text.text())) return;
-    drop_if(text,
-            [](char32_t code) { return (CodeClassTable::get().of(code) & CodeClass::mark) != 0; });
+    drop_if(text, [](char32_t code) {
+      return (CodeClassTable::get().of(code) & CodeClass::mark) != 0 && !is_later_mark(code);
+    });
   }
   bool cuts_at_blanks() const override { return true; }
 };
@@ -190,7 +192,7 @@ class BertNormalizer final : public Normalizer {
     if (chinese_) set_apart_chinese(text);
     if (accents_) {
       to_form(text, UnicodeForm::nfd);
-      drop_if(text, [](char32_t code) { return category(code) == UTF8PROC_CATEGORY_MN; });
+      drop_if(text, is_nonspacing);
     }
     if (lower_) to_lower_case(text);
   }
@@ -200,8 +202,13 @@ class BertNormalizer final : public Normalizer {
   static utf8proc_category_t category(char32_t code) {
     return utf8proc_category(static_cast<utf8proc_int32_t>(code));
   }
+  static bool is_nonspacing(char32_t code) {
+    constexpr char32_t kOnce = 0x1734;  // was one in Unicode 8
+    return code == kOnce || (category(code) == UTF8PROC_CATEGORY_MN && !is_later_nonspacing(code));
+  }
   static bool is_control(char32_t code) {
     if (code == '\t' || code == '\n' || code == '\r') return false;
+    if (is_later_nonspacing(code)) return false;
     const utf8proc_category_t kind = category(code);
     return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
            kind == UTF8PROC_CATEGORY_CO;
@@ -229,7 +236,7 @@ class BertNormalizer final : public Normalizer {
           rewriter.keep();
           continue;
         }
-        rewriter.add(' ');
+        rewriter.add_for_next(' ');
         rewriter.keep();
         rewriter.add(' ');
       }

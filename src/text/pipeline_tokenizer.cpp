@@ -90,6 +90,23 @@ Blanks blanks_around(std::string_view spelling) {
   return blanks;
 }
 
+/// The place `count` characters behind `at`, or the end of the text.
+std::int64_t after(std::string_view text, std::int64_t at, std::int64_t count) {
+  auto place = static_cast<std::size_t>(at);
+  for (; count > 0 && place < text.size(); --count) place += utf8_step(text, place).length;
+  return static_cast<std::int64_t>(place);
+}
+
+/// The place `count` characters before `at`; nothing when there are fewer.
+std::optional<std::int64_t> before(std::string_view text, std::int64_t at, std::int64_t count) {
+  auto place = static_cast<std::size_t>(at);
+  for (; count > 0; --count) {
+    if (place == 0) return std::nullopt;
+    place = CharacterSpans(text).floor(place - 1);
+  }
+  return static_cast<std::int64_t>(place);
+}
+
 /// The spelling of an added token in a normalised text.
 std::function<std::string(const std::string&)> normalized_by(const Normalizer* normalizer) {
   return [normalizer](const std::string& content) {
@@ -305,7 +322,7 @@ void PipelineTokenizer::encode_pieces(std::string_view text, const EncodeRules& 
   const std::size_t first = pieces.size();
   PieceSink sink(*parts_.model, pieces, counts);
   encode_all(text, rules, counts, sink);
-  if (parts_.trim.on) trim_places(pieces, first);
+  if (parts_.trim.on) trim_places(text, pieces, first);
 }
 
 void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
@@ -314,17 +331,18 @@ void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rul
   encode_all(text, rules, counts, sink);
 }
 
-void PipelineTokenizer::trim_places(std::vector<Piece>& pieces, std::size_t first) const {
+void PipelineTokenizer::trim_places(std::string_view text, std::vector<Piece>& pieces,
+                                    std::size_t first) const {
   for (std::size_t i = first; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
     const Blanks blanks = blanks_around(spellings_[static_cast<std::size_t>(piece.id)]);
     if (blanks.leading > 0) {
       const bool at_first = i == first || piece.begin == 0;
       const bool added = at_first && parts_.trim.prefix_space && blanks.leading == 1;
-      piece.begin = std::min(piece.begin + (added ? 0 : blanks.leading), piece.end);
+      if (!added) piece.begin = std::min(after(text, piece.begin, blanks.leading), piece.end);
     }
-    if (blanks.trailing > 0 && piece.end >= blanks.trailing) {
-      piece.end = std::max(piece.end - blanks.trailing, piece.begin);
+    if (const auto end = before(text, piece.end, blanks.trailing)) {
+      piece.end = std::max(*end, piece.begin);
     }
   }
 }

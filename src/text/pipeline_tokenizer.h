@@ -76,7 +76,7 @@ class PipelineTokenizer final : public Tokenizer {
                       EncodeCounts& counts, Sink& sink) const;
   template <typename Sink>
   void encode_traced(TracedText text, std::size_t offset, Sink& sink) const;
-  void trim_places(std::vector<Piece>& pieces, std::size_t first) const;
+  void trim_places(std::string_view text, std::vector<Piece>& pieces, std::size_t first) const;
   void check_id(Id id, std::size_t position) const;
   bool keeps_every_byte() const;
   CutRule find_cut_rule() const;

@@ -80,9 +80,11 @@ std::string category_members(std::string_view category) {
   return fmt::format("\\p{{{}}}{}", category, additions_to(category));
 }
 
+/// Oniguruma's word characters: of the numbers that are no digits it takes those of Latin-1 only.
 std::string word_members() {
-  return category_members("L") + category_members("M") + category_members("N") +
-         category_members("Pc") + kAlphabeticSymbols;
+  return category_members("L") + category_members("M") + category_members("Nd") +
+         category_members("Nl") + category_members("Pc") + kAlphabeticSymbols +
+         R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 }
 
 std::string bracketed(const std::string& members, bool negated) {

@@ -135,12 +135,7 @@ std::vector<std::int64_t> encode_corpus(const CorpusFiles& files, const CorpusRu
     in_file(path, [&] { encoder.end_file(ids, boundaries); });
     if (!ids.empty()) sink(ids);
   }
-  const EncodeCounts& counts = encoder.counts();
-  encode_counts.unknown += counts.unknown;
-  encode_counts.replaced += counts.replaced;
-  encode_counts.special_spellings += counts.special_spellings;
-  encode_counts.left_out += counts.left_out;
-  encode_counts.unk_words += counts.unk_words;
+  encode_counts += encoder.counts();
   return boundaries;
 }
 

@@ -6,16 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 
 #include "lexirow/error.h"
 
 namespace lexirow::text {
 namespace {
-
-static_assert(sizeof(Id) == 4);
 
 void check_range(std::int64_t begin, std::size_t count, std::int64_t size) {
   const auto wanted = static_cast<std::int64_t>(count);
@@ -35,6 +33,19 @@ void check_boundaries(const std::vector<std::int64_t>& boundaries, std::int64_t 
           boundaries.size(), size, size));
 }
 
+/// Calls `work` with the bytes an id takes as a constant, so that its loops over them unroll.
+template <typename Work>
+void with_size(int id_bytes, Work&& work) {
+  switch (id_bytes) {
+    case 1:
+      return work(std::integral_constant<int, 1>());
+    case 2:
+      return work(std::integral_constant<int, 2>());
+    default:
+      return work(std::integral_constant<int, 4>());
+  }
+}
+
 }  // namespace
 
 MemoryTokenStream::MemoryTokenStream(std::vector<Id> ids, std::vector<std::int64_t> boundaries)
@@ -48,8 +59,25 @@ void MemoryTokenStream::read(std::int64_t begin, std::span<Id> out) const {
   std::copy_n(ids_.begin() + begin, out.size(), out.begin());
 }
 
-FileTokenStream::FileTokenStream(std::string path, std::vector<std::int64_t> boundaries)
-    : path_(std::move(path)) {
+int spooled_id_bytes(std::int64_t vocab_size) {
+  if (vocab_size <= 256) return 1;
+  return vocab_size <= 65536 ? 2 : 4;
+}
+
+void pack_ids(std::span<const Id> ids, int id_bytes, std::vector<unsigned char>& packed) {
+  packed.resize(ids.size() * static_cast<std::size_t>(id_bytes));
+  with_size(id_bytes, [&](auto bytes) {
+    unsigned char* next = packed.data();
+    for (const Id id : ids) {
+      const auto value = static_cast<std::uint32_t>(id);
+      for (int i = 0; i < bytes; ++i) *next++ = static_cast<unsigned char>(value >> (8 * i));
+    }
+  });
+}
+
+FileTokenStream::FileTokenStream(std::string path, int id_bytes,
+                                 std::vector<std::int64_t> boundaries)
+    : path_(std::move(path)), id_bytes_(id_bytes) {
   boundaries_ = std::move(boundaries);
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
@@ -60,12 +88,12 @@ FileTokenStream::FileTokenStream(std::string path, std::vector<std::int64_t> bou
                 fmt::format("{}: spooled ids cannot be opened: {}", path_, std::strerror(reason)));
   }
   size_ = boundaries_.empty() ? 0 : boundaries_.back();
-  if (status.st_size != size_ * static_cast<std::int64_t>(sizeof(Id))) {
+  if (status.st_size != size_ * id_bytes_) {
     ::close(descriptor_);
     throw Error(
         ErrorKind::file,
         fmt::format("{}: {} bytes of spooled ids, expected {} for {} tokens; is the disk full?",
-                    path_, status.st_size, size_ * 4, size_));
+                    path_, status.st_size, size_ * id_bytes_, size_));
   }
   try {
     check_boundaries(boundaries_, size_);
@@ -82,24 +110,30 @@ FileTokenStream::~FileTokenStream() {
 
 void FileTokenStream::read(std::int64_t begin, std::span<Id> out) const {
   check_range(begin, out.size(), size_);
-  auto* bytes = reinterpret_cast<char*>(out.data());
-  std::size_t left = out.size_bytes();
-  auto offset = static_cast<off_t>(begin) * static_cast<off_t>(sizeof(Id));
-  while (left > 0) {
-    const ssize_t got = ::pread(descriptor_, bytes, left, offset);
+  // The packed ids go to the end of `out` and are unpacked from there to its front: the next one is
+  // never overwritten before it is read.
+  const std::size_t packed_bytes = out.size() * static_cast<std::size_t>(id_bytes_);
+  unsigned char* packed =
+      reinterpret_cast<unsigned char*>(out.data()) + (out.size_bytes() - packed_bytes);
+  std::size_t filled = 0;
+  while (filled < packed_bytes) {
+    const auto offset = static_cast<off_t>(begin) * id_bytes_ + static_cast<off_t>(filled);
+    const ssize_t got = ::pread(descriptor_, packed + filled, packed_bytes - filled, offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       throw Error(ErrorKind::io,
                   fmt::format("{}: reading spooled ids failed at byte {}: {}", path_, offset,
                               got < 0 ? std::strerror(errno) : "the file is shorter than before"));
     }
-    bytes += got;
-    left -= static_cast<std::size_t>(got);
-    offset += got;
+    filled += static_cast<std::size_t>(got);
   }
-  if constexpr (std::endian::native == std::endian::big) {
-    for (Id& id : out) id = static_cast<Id>(__builtin_bswap32(static_cast<std::uint32_t>(id)));
-  }
+  with_size(id_bytes_, [&](auto bytes) {
+    for (Id& id : out) {
+      std::uint32_t value = 0;
+      for (int i = 0; i < bytes; ++i) value |= std::uint32_t{*packed++} << (8 * i);
+      id = static_cast<Id>(value);
+    }
+  });
 }
 
 }  // namespace lexirow::text

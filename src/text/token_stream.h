@@ -42,12 +42,18 @@ class MemoryTokenStream final : public TokenStream {
   std::vector<Id> ids_;
 };
 
-/// Ids spooled to a file as little-endian int32, read by position: memory stays bounded whatever
+/// Bytes that each id takes in a spool file: 1, 2 or 4, the fewest that hold every id of the
+/// vocabulary. What a large text costs to read is mostly the writing of them.
+int spooled_id_bytes(std::int64_t vocab_size);
+/// Ids as a spool file holds them: little-endian, unsigned, `id_bytes` each.
+void pack_ids(std::span<const Id> ids, int id_bytes, std::vector<unsigned char>& packed);
+
+/// Ids spooled to a file as pack_ids makes them, read by position: memory stays bounded whatever
 /// the size of the corpus. The file is removed when the stream goes. Throws Error(io) when it
 /// cannot be read, Error(file) when its size is not that of the last boundary.
 class FileTokenStream final : public TokenStream {
  public:
-  FileTokenStream(std::string path, std::vector<std::int64_t> boundaries);
+  FileTokenStream(std::string path, int id_bytes, std::vector<std::int64_t> boundaries);
   ~FileTokenStream() override;
   FileTokenStream(const FileTokenStream&) = delete;
   FileTokenStream& operator=(const FileTokenStream&) = delete;
@@ -56,6 +62,7 @@ class FileTokenStream final : public TokenStream {
 
  private:
   std::string path_;
+  int id_bytes_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;
 };

@@ -8,6 +8,16 @@
 
 namespace lexirow::text {
 
+EncodeCounts& EncodeCounts::operator+=(const EncodeCounts& other) {
+  unknown += other.unknown;
+  replaced += other.replaced;
+  special_spellings += other.special_spellings;
+  left_out += other.left_out;
+  unk_words += other.unk_words;
+  special_unknown += other.special_unknown;
+  return *this;
+}
+
 void Tokenizer::encode(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
                        EncodeCounts& counts) const {
   encode_ids(text, rules, ids, counts);

@@ -31,9 +31,14 @@ struct SpecialTokens {
 struct EncodeCounts {
   std::int64_t unknown = 0;            ///< tokens that became <unk>
   std::int64_t replaced = 0;           ///< bad UTF-8 subsequences that became U+FFFD
-  std::int64_t special_spellings = 0;  ///< text spelt like a special token, kept as text
+  std::int64_t special_spellings = 0;  ///< text spelt like a special token, read as text
   std::int64_t left_out = 0;           ///< characters without a token where there is no <unk>
   std::int64_t unk_words = 0;          ///< words spelt <unk>, read as the token (word, space split)
+  /// Spellings of a special token in words that are not in the vocabulary, so that they became
+  /// <unk> and are among `unknown` (word, space split).
+  std::int64_t special_unknown = 0;
+
+  EncodeCounts& operator+=(const EncodeCounts& other);
 };
 
 /// A place in a text, for messages.

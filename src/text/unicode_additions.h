@@ -15,4 +15,13 @@ struct CodeRange {
 /// (utf8proc) in Debian 12, the tokenizers that text must be cut like know 16.
 std::span<const CodeRange> unicode_additions();
 
+// Some steps of Hugging Face's tokenizers go by older versions of Unicode. What they do not know:
+
+/// Marks that came after Unicode 9: they stay when accents are taken off, and their order is left.
+bool is_later_mark(char32_t code);
+/// Nonspacing marks and format characters that came after Unicode 8: BERT's cleaning keeps them.
+bool is_later_nonspacing(char32_t code);
+/// Decompositions that came after Unicode 9: these characters stay as they are.
+bool is_later_decomposition(char32_t code);
+
 }  // namespace lexirow::text

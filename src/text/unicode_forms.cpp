@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/unicode_additions.h"
+
 namespace lexirow::text {
 namespace {
 
@@ -19,12 +21,17 @@ bool composes(UnicodeForm form) {
 }
 
 std::uint8_t combining_class(char32_t code) {
+  if (is_later_mark(code)) return 0;
   return static_cast<std::uint8_t>(
       utf8proc_get_property(static_cast<utf8proc_int32_t>(code))->combining_class);
 }
 
 /// The full decomposition of a character, itself when it has none.
 std::size_t decompose(UnicodeForm form, char32_t code, std::array<utf8proc_int32_t, 32>& parts) {
+  if (is_later_decomposition(code)) {
+    parts[0] = static_cast<utf8proc_int32_t>(code);
+    return 1;
+  }
   int last_class = UTF8PROC_BOUNDCLASS_START;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE |
                                                       (is_compatible(form) ? UTF8PROC_COMPAT : 0));
@@ -40,7 +47,8 @@ char32_t compose(char32_t first, char32_t second) {
                                           static_cast<utf8proc_int32_t>(second)};
   const auto count = utf8proc_normalize_utf32(
       pair.data(), 2, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
-  return count == 1 ? static_cast<char32_t>(pair[0]) : 0;
+  const auto whole = static_cast<char32_t>(pair[0]);
+  return count == 1 && !is_later_decomposition(whole) ? whole : 0;
 }
 
 /// Which characters stay as they are and shut off what stands before them.
@@ -182,11 +190,15 @@ void write_form(UnicodeForm form, std::string_view piece, TracedText::Rewriter& 
 
 LowerCase lower_case(char32_t code) {
   if (code == 0x130) return {'i', 0x307};
-  // Pairs of Unicode 16, where the library knows 15.
+  // Pairs of Unicode 16 and 17, where the library knows 15.
+  if (code >= 0x16EA0 && code <= 0x16EB8) return {code + 0x1B, 0};
   if (code >= 0x10D50 && code <= 0x10D65) return {code + 0x20, 0};
   switch (code) {
     case 0x1C89:
     case 0xA7CC:
+    case 0xA7CE:
+    case 0xA7D2:
+    case 0xA7D4:
     case 0xA7DA:
       return {code + 1, 0};
     case 0xA7CB:

@@ -22,11 +22,14 @@ std::int64_t count_windows(std::int64_t labels, const WindowOptions& options) {
   return std::min(to_the_end, ceiling_quotient(labels, options.stride));
 }
 
+/// Documents between two marks: looking for a window goes through as many at most.
+constexpr std::size_t kMarkEvery = 64;
+
 }  // namespace
 
 WindowPlan::WindowPlan(const TokenStream& stream, std::int64_t first, std::int64_t last,
                        const WindowOptions& options)
-    : options_(options) {
+    : boundaries_(&stream.boundaries()), first_(first), last_(last), options_(options) {
   if (options.context < 1 || options.stride < 1 || options.carry < 0) {
     throw Error(
         ErrorKind::argument,
@@ -40,46 +43,57 @@ WindowPlan::WindowPlan(const TokenStream& stream, std::int64_t first, std::int64
                                               last, stream.size()));
   }
   tokens_ = last - first;
-  windows_before_.push_back(0);
-  const std::vector<std::int64_t>& boundaries = stream.boundaries();
+  const std::vector<std::int64_t>& ends = *boundaries_;
   // The first document that ends behind `first`, or is empty there.
-  auto end = std::lower_bound(boundaries.begin() + 1, boundaries.end(), first);
-  for (; end != boundaries.end() && *(end - 1) <= last; ++end) {
-    const std::int64_t from = std::max(first, *(end - 1));
-    const std::int64_t to = std::min(last, *end);
-    const bool empty = *end == *(end - 1);
+  const auto begin = std::lower_bound(ends.begin() + 1, ends.end(), first) - ends.begin() - 1;
+  const auto first_document = static_cast<std::size_t>(begin);
+  for (std::size_t i = first_document; i + 1 < ends.size() && ends[i] <= last; ++i) {
+    if ((i - first_document) % kMarkEvery == 0) marks_.push_back({i, size_});
+    const Part here = part(i);
+    const bool empty = ends[i] == ends[i + 1];
     // An empty document at a cut belongs to the range behind it; a part of none is no document.
-    if (empty ? from < first || (from == last && last < stream.size()) : from >= to) continue;
-    ++documents_;
-    longest_document_ = std::max(longest_document_, to - from);
-    if (to - from < 2) {
-      ++short_documents_;
+    if (empty ? here.begin < first || (here.begin == last && last < stream.size())
+              : here.begin >= here.end) {
       continue;
     }
-    const std::int64_t labels = to - from - 1;
-    const std::int64_t windows = count_windows(labels, options);
+    ++documents_;
+    longest_document_ = std::max(longest_document_, here.end - here.begin);
+    const std::int64_t windows = windows_in(here);
+    if (windows == 0) ++short_documents_;
     if (windows > 1) ++split_documents_;
+    if (windows == 0) continue;
+    const std::int64_t labels = here.end - here.begin - 1;
     labels_ += (windows - 1) * options.context +
                std::min(options.context, labels - (windows - 1) * options.stride);
-    begins_.push_back(from);
-    ends_.push_back(to);
-    windows_before_.push_back(windows_before_.back() + windows);
+    size_ += windows;
   }
 }
 
-std::int64_t WindowPlan::size() const {
-  return windows_before_.back();
+WindowPlan::Part WindowPlan::part(std::size_t document) const {
+  return {std::max(first_, (*boundaries_)[document]),
+          std::min(last_, (*boundaries_)[document + 1])};
+}
+
+std::int64_t WindowPlan::windows_in(const Part& part) const {
+  return part.end - part.begin < 2 ? 0 : count_windows(part.end - part.begin - 1, options_);
 }
 
 Window WindowPlan::at(std::int64_t i) const {
   if (i < 0 || i >= size()) {
     throw Error(ErrorKind::index, fmt::format("windows: asked for window {} of {}", i, size()));
   }
-  const auto behind = std::upper_bound(windows_before_.begin(), windows_before_.end(), i);
-  const auto document = static_cast<std::size_t>(behind - windows_before_.begin() - 1);
-  const std::int64_t offset = (i - windows_before_[document]) * options_.stride;
-  const std::int64_t labels = ends_[document] - begins_[document] - 1;
-  return {begins_[document] + offset, std::min(options_.context, labels - offset),
+  const auto behind = std::upper_bound(
+      marks_.begin(), marks_.end(), i,
+      [](std::int64_t window, const Mark& mark) { return window < mark.windows_before; });
+  std::size_t document = (behind - 1)->document;
+  std::int64_t before = (behind - 1)->windows_before;
+  for (std::int64_t windows = 0; before + (windows = windows_in(part(document))) <= i; ++document) {
+    before += windows;
+  }
+  const Part here = part(document);
+  const std::int64_t offset = (i - before) * options_.stride;
+  const std::int64_t labels = here.end - here.begin - 1;
+  return {here.begin + offset, std::min(options_.context, labels - offset),
           std::min(options_.carry, offset)};
 }
 

@@ -32,12 +32,12 @@ struct Window {
 /// document is a label at least once; with a longer stride labels() says how many are.
 class WindowPlan {
  public:
-  /// Throws Error(argument) for a context or stride under 1 or a carry under 0, Error(index) for a
-  /// range outside the stream.
+  /// Borrows the stream's boundaries: memory does not grow beside them. Throws Error(argument) for
+  /// a context or stride under 1 or a carry under 0, Error(index) for a range outside the stream.
   WindowPlan(const TokenStream& stream, std::int64_t first, std::int64_t last,
              const WindowOptions& options);
 
-  std::int64_t size() const;  ///< number of windows
+  std::int64_t size() const { return size_; }  ///< number of windows
   Window at(std::int64_t i) const;
   const WindowOptions& options() const { return options_; }
 
@@ -51,13 +51,25 @@ class WindowPlan {
   std::int64_t longest_document() const { return longest_document_; }
 
  private:
-  // Documents of at least 2 tokens: where they begin and how many windows stand before them.
-  std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> ends_;
-  std::vector<std::int64_t> windows_before_;
+  /// Every so many documents, where to begin to look for a window.
+  struct Mark {
+    std::size_t document = 0;
+    std::int64_t windows_before = 0;
+  };
+  /// What of a document stands in the range.
+  struct Part {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  Part part(std::size_t document) const;
+  std::int64_t windows_in(const Part& part) const;
+
+  const std::vector<std::int64_t>* boundaries_;
+  std::int64_t first_, last_;  // the range of tokens
+  std::vector<Mark> marks_;
   WindowOptions options_;
-  std::int64_t labels_ = 0, tokens_ = 0, documents_ = 0, short_documents_ = 0, split_documents_ = 0,
-               longest_document_ = 0;
+  std::int64_t size_ = 0, labels_ = 0, tokens_ = 0, documents_ = 0, short_documents_ = 0,
+               split_documents_ = 0, longest_document_ = 0;
 };
 
 /// Ids, mask and labels of some windows, ready for the model. Labels are shifted here and nowhere

@@ -25,8 +25,14 @@ Id WordTokenizer::id_of(std::string_view word, EncodeCounts& counts) const {
   // A text may have been prepared with <unk> in place of rare words; no other spelling is control.
   if (split_ == WordSplit::space && word == "<unk>") {
     ++counts.unk_words;
-  } else {
-    ++counts.unknown;
+    --counts.special_spellings;  // read as the token, not kept as text
+    return unk;
+  }
+  ++counts.unknown;
+  if (split_ == WordSplit::space) {  // a unicode word has no "<" in it
+    const std::int64_t spellings = count_spellings(specials(), word);
+    counts.special_spellings -= spellings;
+    counts.special_unknown += spellings;
   }
   return unk;
 }
@@ -38,10 +44,7 @@ void WordTokenizer::each_token(std::string_view text, const EncodeRules& rules,
   for_each_word(text, split_, [&](std::size_t begin, std::size_t end, bool bad) {
     const std::string_view word = text.substr(begin, end - begin);
     if (!bad) {
-      const std::int64_t before = counts.unk_words;
-      const Id id = id_of(word, counts);
-      counts.special_spellings -= counts.unk_words - before;  // read as the token, not kept as text
-      emit(id, begin, end);
+      emit(id_of(word, counts), begin, end);
       return;
     }
     for (std::size_t at = begin; rules.strict; at += utf8_step(text, at).length) {

@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "base/random.h"
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 #include "store/tokenizer_file.h"
 #include "text/vocabulary.h"
+#include "text/word_tokenizer.h"
 #include "train/derive.h"
+#include "train/presets.h"
 
 namespace lexirow::train {
 
@@ -22,31 +25,26 @@ constexpr std::int64_t kIdsInMemory = std::int64_t{1} << 25;  // 128 MiB
 
 struct SampleIsFull {};
 
-bool is_tokenizer_kind(const std::string& name) {
-  return name == "char" || name == "byte" || name == "word";
-}
-
-std::string plural(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 // Ids go to memory first and to a file from the moment they are too many.
 class IdStore {
  public:
-  explicit IdStore(std::string spool_folder) : folder_(std::move(spool_folder)) {}
+  IdStore(std::string spool_folder, std::int64_t vocab_size)
+      : folder_(std::move(spool_folder)), id_bytes_(text::spooled_id_bytes(vocab_size)) {}
 
   void append(std::span<const Id> ids) {
+    // FNV-1a, an id at a time: one multiplication, for this stands between reading and writing.
+    constexpr std::uint64_t kPrime = 0x100000001B3;
     for (const Id id : ids) {
-      fingerprint_ = base::mix_bits(fingerprint_ + static_cast<std::uint64_t>(id) + 1);
+      fingerprint_ = (fingerprint_ ^ static_cast<std::uint32_t>(id)) * kPrime;
     }
     if (!spool_ && static_cast<std::int64_t>(ids_.size() + ids.size()) > kIdsInMemory) {
       files::make_folder(folder_);
-      spool_.emplace(folder_ + "/ids.spool");
-      spool_->write(ids_.data(), static_cast<std::int64_t>(ids_.size() * sizeof(Id)));
+      spool_.emplace(folder_ + "/ids");
+      write(ids_);
       std::vector<Id>().swap(ids_);
     }
     if (spool_) {
-      spool_->write(ids.data(), static_cast<std::int64_t>(ids.size_bytes()));
+      write(ids);
     } else {
       ids_.insert(ids_.end(), ids.begin(), ids.end());
     }
@@ -57,16 +55,27 @@ class IdStore {
       return std::make_unique<text::MemoryTokenStream>(std::move(ids_), std::move(boundaries));
     }
     spool_->close();
-    return std::make_unique<text::FileTokenStream>(spool_->path(), std::move(boundaries));
+    return std::make_unique<text::FileTokenStream>(spool_->path(), id_bytes_,
+                                                   std::move(boundaries));
   }
 
-  std::uint64_t fingerprint() const { return fingerprint_; }
+  std::uint64_t fingerprint() const { return base::mix_bits(fingerprint_); }
 
  private:
+  void write(std::span<const Id> ids) {
+    constexpr std::size_t kPiece = std::size_t{1} << 18;
+    for (std::size_t begin = 0; begin < ids.size(); begin += kPiece) {
+      text::pack_ids(ids.subspan(begin, std::min(kPiece, ids.size() - begin)), id_bytes_, packed_);
+      spool_->write(packed_.data(), static_cast<std::int64_t>(packed_.size()));
+    }
+  }
+
   std::string folder_;
+  int id_bytes_;
   std::vector<Id> ids_;
+  std::vector<unsigned char> packed_;
   std::optional<files::SpoolFile> spool_;
-  std::uint64_t fingerprint_ = 0;
+  std::uint64_t fingerprint_ = 0xCBF29CE484222325;
 };
 
 void say_vocabulary(const text::VocabularyReport& report, const Settings& settings,
@@ -87,28 +96,31 @@ void say_reading(const PreparedCorpus& corpus, const Notice& notice) {
   const text::EncodeCounts& encoded = corpus.encode_counts;
   if (read.byte_order_marks > 0) {
     notice(fmt::format("dropped {} (--raw keeps them)",
-                       plural(read.byte_order_marks, "byte-order mark", "byte-order marks")));
+                       base::counted(read.byte_order_marks, "byte-order mark")));
   }
   if (read.carriage_returns > 0) {
     notice(fmt::format("read {} as LF (--raw keeps them)",
-                       plural(read.carriage_returns, "CRLF line end", "CRLF line ends")));
+                       base::counted(read.carriage_returns, "CRLF line end")));
   }
   if (encoded.replaced > 0) {
-    notice(
-        fmt::format("read {} as U+FFFD (--strict refuses them)",
-                    plural(encoded.replaced, "invalid UTF-8 sequence", "invalid UTF-8 sequences")));
+    notice(fmt::format("read {} as U+FFFD (--strict refuses them)",
+                       base::counted(encoded.replaced, "invalid UTF-8 sequence")));
   }
   if (encoded.left_out > 0) {
     notice(fmt::format("left out {} without a token: this tokenizer has none for unknown ones",
-                       plural(encoded.left_out, "character", "characters")));
+                       base::counted(encoded.left_out, "character")));
   }
   if (encoded.unk_words > 0) {
-    notice(fmt::format("read {} spelt <unk> as the token",
-                       plural(encoded.unk_words, "word", "words")));
+    notice(
+        fmt::format("read {} spelt <unk> as the token", base::counted(encoded.unk_words, "word")));
   }
   if (encoded.special_spellings > 0) {
-    notice(fmt::format("{} spelt like a special token, kept as plain text",
-                       plural(encoded.special_spellings, "place is", "places are")));
+    notice(fmt::format("read {} of a special token as ordinary text",
+                       base::counted(encoded.special_spellings, "spelling")));
+  }
+  if (encoded.special_unknown > 0) {
+    notice(fmt::format("read {} of a special token as <unk>: the words are not in the vocabulary",
+                       base::counted(encoded.special_unknown, "spelling")));
   }
 }
 
@@ -124,16 +136,17 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
   }
   const store::OpenedTokenizer opened =
       store::open_tokenizer(path, settings.split == "auto" ? "" : settings.split);
-  notice(fmt::format("tokenizer {} from {}: {} tokens",
+  notice(fmt::format("tokenizer {} from {}: {}",
                      text::tokenizer_kind_name(opened.tokenizer->kind()), opened.source,
-                     opened.tokenizer->vocab_size()));
+                     base::counted(opened.tokenizer->vocab_size(), "token")));
   for (const std::string& note : opened.tokenizer->notes()) notice("tokenizer: " + note);
   return opened.tokenizer;
 }
 
 }  // namespace
 
-TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings) {
+TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings,
+                         const Reading& reading) {
   TextFacts facts;
   std::string sample;
   text::CorpusCounts counts;
@@ -143,10 +156,11 @@ TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& setting
     if (!ignored) facts.bytes += static_cast<std::int64_t>(size);
     if (sample.size() >= kSampleBytes) continue;
     try {
-      text::read_corpus_file(path, corpus_rules(settings), counts, [&](std::string_view chunk) {
-        sample += chunk.substr(0, kSampleBytes - sample.size());
-        if (sample.size() >= kSampleBytes) throw SampleIsFull();
-      });
+      text::read_corpus_file(path, corpus_rules(settings, reading.stop), counts,
+                             [&](std::string_view chunk) {
+                               sample += chunk.substr(0, kSampleBytes - sample.size());
+                               if (sample.size() >= kSampleBytes) throw SampleIsFull();
+                             });
     } catch (const SampleIsFull&) {  // enough seen; reading on would cost a pass over the text
     }
   }
@@ -157,34 +171,91 @@ TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& setting
   return facts;
 }
 
+namespace {
+
+struct SpecialSetting {
+  const char* name;
+  bool Settings::*setting;
+  Id text::SpecialTokens::*id;
+};
+constexpr SpecialSetting kSpecialSettings[] = {
+    {"pad", &Settings::pad, &text::SpecialTokens::pad},
+    {"unk", &Settings::unk, &text::SpecialTokens::unk},
+    {"bos", &Settings::bos, &text::SpecialTokens::bos},
+    {"eos", &Settings::eos, &text::SpecialTokens::eos},
+};
+
+void agree_on_split(Settings& settings, const Given& given, const text::Tokenizer& tokenizer) {
+  const auto* words = dynamic_cast<const text::WordTokenizer*>(&tokenizer);
+  const std::string split =
+      words != nullptr ? text::word_split_name(words->split()) : Settings().word_split;
+  if (is_given(given, "word-split") && settings.word_split != split) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--word-split {}: the tokenizer in {} {}; leave it out, or make a new "
+                            "vocabulary with --tokenizer word",
+                            settings.word_split, settings.tokenizer,
+                            words != nullptr ? "splits words by " + split
+                                             : fmt::format("is of kind {}, not word",
+                                                           tokenizer_kind_name(tokenizer.kind()))));
+  }
+  settings.word_split = split;
+}
+
+}  // namespace
+
+void agree_with_tokenizer(Settings& settings, const Given& given,
+                          const text::Tokenizer& tokenizer) {
+  agree_on_split(settings, given, tokenizer);
+  for (const SpecialSetting& special : kSpecialSettings) {
+    const std::string name = special.name;
+    const bool there = tokenizer.specials().*special.id != kNoId;
+    const bool asked = settings.*special.setting;
+    if (asked && !there) {
+      throw Error(
+          ErrorKind::argument,
+          fmt::format("--{0}: the vocabulary in {1} has no <{0}>; leave out --{0}, or make a "
+                      "vocabulary that has it: --{0} with --tokenizer char, byte or word",
+                      name, settings.tokenizer));
+    }
+    // That there is a <bos> or <eos> does not mean that it is put into the text.
+    if (name == "bos" || name == "eos" || !there) continue;
+    if (!asked && is_given(given, name)) {
+      throw Error(ErrorKind::argument,
+                  fmt::format("--no-{0}: the vocabulary in {1} has <{0}>; leave out --no-{0}", name,
+                              settings.tokenizer));
+    }
+    settings.*special.setting = true;
+  }
+}
+
 std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
                                                       const Settings& settings,
-                                                      const Notice& notice) {
-  if (!is_tokenizer_kind(settings.tokenizer)) return read_tokenizer(settings, notice);
+                                                      const Reading& reading) {
+  if (!is_tokenizer_kind(settings.tokenizer)) return read_tokenizer(settings, reading.notice);
   text::VocabularyBuilder builder(vocabulary_options(settings));
   if (settings.tokenizer != "byte") {  // its vocabulary is known
     text::CorpusCounts counts;
-    text::count_corpus(files, corpus_rules(settings), builder, counts);
+    text::count_corpus(files, corpus_rules(settings, reading.stop), builder, counts);
   }
   text::VocabularyReport report;
   std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
-  say_vocabulary(report, settings, notice);
+  say_vocabulary(report, settings, reading.notice);
   return tokenizer;
 }
 
 PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& settings,
                               const text::Tokenizer& tokenizer, const std::string& spool_folder,
-                              const Notice& notice) {
+                              const Reading& reading) {
   PreparedCorpus corpus;
   corpus.files = files;
-  IdStore ids(spool_folder);
+  IdStore ids(spool_folder, tokenizer.vocab_size());
   std::vector<std::int64_t> boundaries = text::encode_corpus(
-      files, corpus_rules(settings), tokenizer, encode_rules(settings, tokenizer),
+      files, corpus_rules(settings, reading.stop), tokenizer, encode_rules(settings, tokenizer),
       document_rules(settings), corpus.corpus_counts, corpus.encode_counts,
       [&](std::span<const Id> piece) { ids.append(piece); });
   corpus.stream = ids.finish(std::move(boundaries));
   corpus.fingerprint = ids.fingerprint();
-  say_reading(corpus, notice);
+  say_reading(corpus, reading.notice);
   return corpus;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,19 +26,33 @@ struct PreparedCorpus {
 
 using Notice = std::function<void(const std::string&)>;
 
+/// How a corpus is read: who is told what was met, and who may end it (text::CorpusRules).
+struct Reading {
+  Notice notice;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// All of these throw text::Stopped soon after `reading.stop` was set.
+
 /// Looks at the first part of the text.
-TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings);
+TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings,
+                         const Reading& reading);
 
 /// Makes the vocabulary from all files, or reads the tokenizer file that the settings name, and
 /// says what was left out.
 std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
                                                       const Settings& settings,
-                                                      const Notice& notice);
+                                                      const Reading& reading);
+
+/// Where --tokenizer names a file: settings that follow from it (how words are split, whether there
+/// is <pad> and <unk>) take its values. Throws Error(argument) for one in `given` that contradicts
+/// it, and for <bos> and <eos> that it does not have.
+void agree_with_tokenizer(Settings& settings, const Given& given, const text::Tokenizer& tokenizer);
 
 /// Encodes the files. Ids beyond a fixed number are spooled to a file in `spool_folder`, so that
 /// memory stays bounded whatever the size of the text.
 PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& settings,
                               const text::Tokenizer& tokenizer, const std::string& spool_folder,
-                              const Notice& notice);
+                              const Reading& reading);
 
 }  // namespace lexirow::train

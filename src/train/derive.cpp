@@ -72,9 +72,10 @@ text::VocabularyOptions vocabulary_options(const Settings& settings) {
   return options;
 }
 
-text::CorpusRules corpus_rules(const Settings& settings) {
+text::CorpusRules corpus_rules(const Settings& settings, const std::atomic<bool>* stop) {
   text::CorpusRules rules;
   rules.raw = settings.raw;
+  rules.stop = stop;
   return rules;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "model/config.h"
@@ -22,7 +23,7 @@ optim::Schedule schedule(const Settings& settings, std::int64_t steps);
 /// Windows to train on; `overlap` false: windows to evaluate on, without overlap.
 text::WindowOptions window_options(const Settings& settings, bool overlap);
 text::VocabularyOptions vocabulary_options(const Settings& settings);
-text::CorpusRules corpus_rules(const Settings& settings);
+text::CorpusRules corpus_rules(const Settings& settings, const std::atomic<bool>* stop = nullptr);
 /// `special` of the settings names tokens of the tokenizer: Error(argument) for one it has not.
 text::EncodeRules encode_rules(const Settings& settings, const text::Tokenizer& tokenizer);
 text::DocumentRules document_rules(const Settings& settings);

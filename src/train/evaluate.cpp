@@ -147,7 +147,8 @@ void refuse_no_number(double loss, const std::string& path) {
 HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& config,
                          const model::Parameters<float>& parameters,
                          const text::TokenStream& stream, const text::WindowPlan& plan,
-                         std::int64_t rows, model::Workspace<float>& workspace) {
+                         std::int64_t rows, model::Workspace<float>& workspace,
+                         const std::function<bool(std::int64_t windows)>& enough) {
   HeldOut result;
   text::Batch batch;
   for (std::int64_t begin = 0; begin < plan.size(); begin += rows) {
@@ -162,6 +163,7 @@ HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& confi
     result.loss.counted += loss.counted;
     result.loss.total += loss.total;
     result.ignored += loss.total - loss.counted;
+    if (enough(begin + static_cast<std::int64_t>(indices.size()))) break;
   }
   return result;
 }
@@ -169,9 +171,9 @@ HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& confi
 EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folder,
                          const std::string& path) {
   const Settings settings = stored_settings(folder);
-  const PreparedCorpus corpus =
-      prepare_corpus(text::list_corpus({path}), settings, *folder.tokenizer,
-                     std::filesystem::temp_directory_path().string(), [](const std::string&) {});
+  const PreparedCorpus corpus = prepare_corpus(
+      text::list_corpus({path}), settings, *folder.tokenizer,
+      std::filesystem::temp_directory_path().string(), {.notice = [](const std::string&) {}});
   const text::WindowPlan plan(*corpus.stream, 0, corpus.stream->size(),
                               window_options(settings, false));
   model::Workspace<float> workspace;

@@ -20,11 +20,13 @@ struct HeldOut {
   std::int64_t ignored = 0;  ///< label places that do not count (padding of short windows)
 };
 
-/// Evaluates the windows of a plan, `rows` at a time.
-HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& config,
-                         const model::Parameters<float>& parameters,
-                         const text::TokenStream& stream, const text::WindowPlan& plan,
-                         std::int64_t rows, model::Workspace<float>& workspace);
+/// Evaluates the windows of a plan, `rows` at a time, until `enough` says after one of these
+/// batches, given the windows read so far, that it is to end.
+HeldOut evaluate_windows(
+    base::ThreadPool& pool, const model::ModelConfig& config,
+    const model::Parameters<float>& parameters, const text::TokenStream& stream,
+    const text::WindowPlan& plan, std::int64_t rows, model::Workspace<float>& workspace,
+    const std::function<bool(std::int64_t windows)>& enough = [](std::int64_t) { return false; });
 
 /// What `eval` reports.
 struct EvalReport {

@@ -23,7 +23,7 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
         {value.name, value.values, gradient->values, is_table ? config.dim : std::int64_t{0}});
     if (is_table) slots.pad_slot = value.name;
   }
-  if (config.pad_policy == model::PadPolicy::zero) slots.pad_id = config.pad_id;
+  slots.pad_id = config.pad_id;
   slots.dim = config.dim;
   return slots;
 }

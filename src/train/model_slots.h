@@ -7,8 +7,8 @@
 namespace lexirow::train {
 
 /// A model and its gradients as an optimizer steps them: an untied table as touched rows,
-/// everything else, a tied table too, as dense slots in declaration order. The pad row is frozen
-/// where the policy keeps it at zero. The views are those of the arguments, which must outlive the
+/// everything else, a tied table too, as dense slots in declaration order. The pad row is
+/// frozen. The views are those of the arguments, which must outlive the
 /// slots. Throws: nothing.
 template <Real T>
 optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<T>& parameters,

@@ -48,11 +48,16 @@ std::string choose_preset(const Given& given, const TextFacts& facts, std::strin
   if (asked != "auto") return asked;
   if (is_given(given, "tokenizer")) {
     const std::string tokenizer = given_value(given, "tokenizer", "");
-    const bool characters = tokenizer == "char" || tokenizer == "byte";
-    const bool words = tokenizer == "word" || (!characters && facts.mostly_words);
+    const bool file = !is_tokenizer_kind(tokenizer);
+    const bool words = tokenizer == "word" || (file && facts.mostly_words);
     const std::string preset = words ? "word" : "character";
     choice = fmt::format("preset {}: it fits --tokenizer {}", preset, tokenizer);
     return preset;
+  }
+  for (const char* name : {"word-split", "min-count", "max-vocab"}) {
+    if (!is_given(given, name)) continue;
+    choice = fmt::format("preset word: it fits --{}", name);
+    return "word";
   }
   if (facts.mostly_words && facts.rare_words) {
     choice = "preset character: too few of its words stand there three times to learn words from";
@@ -82,6 +87,10 @@ void apply_preset(Settings& settings, const std::string& preset, const TextFacts
 // What follows from other settings unless it was given itself.
 void apply_consequences(Settings& settings, const Given& given) {
   const auto free = [&](const char* name) { return !is_given(given, name); };
+  if (settings.tokenizer != "word") {  // nothing is counted
+    if (free("min-count")) settings.min_count = 1;
+    if (free("max-vocab")) settings.max_vocab = 0;
+  }
   if (settings.mixer == "none" && free("hidden")) settings.hidden = 0;
   if (settings.hidden < 0) settings.hidden = settings.dim;
   if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
@@ -136,9 +145,29 @@ void validate_model(const Settings& settings) {
           "--tied or use --row-updates dense");
 }
 
-void validate_data(const Settings& settings) {
+// What only a vocabulary of words that is still to be made can follow. How a file's words are split
+// is compared with the file, see agree_with_tokenizer.
+void validate_word_options(const Settings& settings) {
   require_at_least("min-count", settings.min_count, 1);
   require_at_least("max-vocab", settings.max_vocab, 0);
+  if (settings.tokenizer == "word") return;
+  const bool file = !is_tokenizer_kind(settings.tokenizer);
+  const std::string reason =
+      file ? fmt::format(
+                 "--tokenizer {} brings a vocabulary of its own; leave it out, or make a new "
+                 "one with --tokenizer word",
+                 settings.tokenizer)
+           : fmt::format("--tokenizer is {}; leave it out, or give --tokenizer word",
+                         settings.tokenizer);
+  require(settings.min_count == 1,
+          "--min-count: it is for making a vocabulary of words, but " + reason);
+  require(settings.max_vocab == 0,
+          "--max-vocab: it is for making a vocabulary of words, but " + reason);
+  require(file || settings.word_split == "unicode", "--word-split: it is for words, but " + reason);
+}
+
+void validate_data(const Settings& settings) {
+  validate_word_options(settings);
   require_at_least("context", settings.context, 1);
   require_at_least("batch", settings.batch, 1);
   require(settings.stride >= 1 && settings.stride <= settings.context,
@@ -196,6 +225,10 @@ double parse_share(const char* name, const std::string& text, const char* expect
 }
 
 }  // namespace
+
+bool is_tokenizer_kind(const std::string& name) {
+  return name == "char" || name == "byte" || name == "word";
+}
 
 bool is_given(const Given& given, const std::string& name) {
   return std::any_of(given.begin(), given.end(),

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/system.h"
+#include "base/wording.h"
 #include "lexirow/error.h"
 #include "store/training_state.h"
+#include "text/corpus.h"
 #include "train/derive.h"
 #include "train/evaluate.h"
 #include "train/presets.h"
@@ -17,39 +18,25 @@
 
 namespace lexirow::train {
 
-namespace {
-
-constexpr double kProbeSeconds = 1.5;
-constexpr std::int64_t kProbeSteps = 200;
-
-double seconds_between(std::chrono::steady_clock::time_point from,
-                       std::chrono::steady_clock::time_point to) {
+double Run::seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// Three leading digits: a step count from a probe is a choice of size, not a measurement.
-std::int64_t rounded_down(double value) {
-  const auto whole = static_cast<std::int64_t>(value);
-  std::int64_t unit = 1;
-  while (whole / unit >= 1000) unit *= 10;
-  return whole / unit * unit;
-}
-
-}  // namespace
-
-Run::Run(base::ThreadPool& pool, Settings settings, bool context_is_given,
-         store::ModelFolder& folder, const PreparedCorpus& corpus, const TrainEvents& events)
+Run::Run(base::ThreadPool& pool, Settings settings, const Fixed& fixed, store::ModelFolder& folder,
+         const PreparedCorpus& corpus, const TrainEvents& events, const std::atomic<bool>& stop)
     : pool_(pool),
       settings_(std::move(settings)),
+      fixed_(fixed),
       folder_(folder),
       corpus_(corpus),
-      events_(events) {
-  split(context_is_given);
+      events_(events),
+      stop_(stop) {
+  split();
   trainer_ = std::make_unique<Trainer>(pool_, settings_, folder_, *corpus_.stream, *train_plan_);
   trainer_->state().fingerprint = corpus_.fingerprint;
 }
 
-void Run::split(bool context_is_given) {
+void Run::split() {
   const double fraction = validation_fraction(settings_);
   const std::vector<std::int64_t>& boundaries = corpus_.stream->boundaries();
   std::int64_t begin = corpus_.stream->size();
@@ -61,7 +48,7 @@ void Run::split(bool context_is_given) {
     begin -= static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(begin)));
   }
   if (corpus_.stream->size() - begin < 2) begin = corpus_.stream->size();
-  fit_context(context_is_given, begin);
+  fit_context(begin);
   train_plan_ = std::make_unique<text::WindowPlan>(*corpus_.stream, 0, begin,
                                                    window_options(settings_, true));
   if (train_plan_->short_documents() + train_plan_->split_documents() > 0 &&
@@ -76,36 +63,36 @@ void Run::split(bool context_is_given) {
   hold_out(begin);
 }
 
-void Run::fit_context(bool context_is_given, std::int64_t end) {
+void Run::fit_context(std::int64_t end) {
   const text::WindowPlan whole(*corpus_.stream, 0, end, window_options(settings_, false));
   const std::int64_t longest = whole.longest_document();
   if (longest < 2) {
-    throw Error(
-        ErrorKind::file,
-        fmt::format("the corpus has {} tokens to train on, the longest {} {} long; at least "
-                    "2 in one {} are needed, since the first is not predicted",
-                    whole.tokens(), settings_.documents == "line" ? "line is" : "file is", longest,
-                    settings_.documents == "line" ? "line" : "file"));
+    throw Error(ErrorKind::file,
+                fmt::format("the corpus has {} to train on, the longest {} {} long; at least "
+                            "2 in one {} are needed, since the first is not predicted",
+                            base::counted(whole.tokens(), "token"),
+                            settings_.documents == "line" ? "line is" : "file is", longest,
+                            settings_.documents == "line" ? "line" : "file"));
   }
   if (settings_.documents == "line" || settings_.context <= longest - 1) return;
-  if (context_is_given) {
-    throw Error(
-        ErrorKind::file,
-        fmt::format("--context {}: the corpus is too short: its longest file has {} tokens to "
-                    "train on; the largest usable context is {}",
-                    settings_.context, longest, longest - 1));
+  if (fixed_.context) {
+    throw Error(ErrorKind::file,
+                fmt::format("--context {}: the corpus is too short: its longest file has {} to "
+                            "train on; the largest usable context is {}",
+                            settings_.context, base::counted(longest, "token"), longest - 1));
   }
-  events_.notice(fmt::format("context {} instead of {}: the longest file has {} tokens to train on",
-                             longest - 1, settings_.context, longest));
+  events_.notice(fmt::format("context {} instead of {}: the longest file has {} to train on",
+                             longest - 1, settings_.context, base::counted(longest, "token")));
   settings_.context = longest - 1;
   settings_.stride = std::min(settings_.stride, settings_.context);
 }
 
 void Run::hold_out(std::int64_t begin) {
   if (!settings_.validation_file.empty()) {
-    validation_corpus_ = std::make_unique<PreparedCorpus>(prepare_corpus(
-        text::list_corpus({settings_.validation_file}), settings_, *folder_.tokenizer,
-        folder_.path + "/" + store::kTrainingFolder + "/validation", events_.notice));
+    const Reading reading{events_.notice, &stop_};
+    validation_corpus_ = std::make_unique<PreparedCorpus>(
+        prepare_corpus(text::list_corpus({settings_.validation_file}, &stop_), settings_,
+                       *folder_.tokenizer, folder_.path + "/" + store::kTrainingFolder, reading));
     validation_stream_ = validation_corpus_->stream.get();
     begin = 0;
   } else {
@@ -118,10 +105,11 @@ void Run::hold_out(std::int64_t begin) {
   validation_plan_.reset();
   if (!asked) return;
   if (!settings_.validation_file.empty()) {
-    throw Error(ErrorKind::file,
-                fmt::format("--validation-file {}: got {} tokens, expected a text in which at "
-                            "least one follows another",
-                            settings_.validation_file, validation_stream_->size()));
+    throw Error(
+        ErrorKind::file,
+        fmt::format("--validation-file {}: got {}, expected a text in which at "
+                    "least one follows another",
+                    settings_.validation_file, base::counted(validation_stream_->size(), "token")));
   }
   settings_.patience = 0;  // there is nothing to be patient about
   events_.notice("nothing is held out: the part would have fewer than 2 tokens");
@@ -134,7 +122,7 @@ void Run::begin() {
   trainer_->state().schedule_steps =
       settings_.schedule_steps > 0 ? settings_.schedule_steps : trainer_->state().steps;
   record_settings();
-  events_.notice("lexirow " + command());
+  events_.notice(fmt::format("lexirow {} --out {}", command(), base::shell_word(folder_.path)));
   history_ = std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command());
   checkpoint();  // from here on the folder can be resumed, whatever happens
 }
@@ -169,65 +157,6 @@ void Run::resume() {
       std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command(), state.step);
 }
 
-// The smallest of the limits in steps, epochs and minutes; says which one it was.
-std::int64_t Run::steps_to_make() {
-  std::int64_t steps =
-      settings_.steps > 0 ? settings_.steps : std::numeric_limits<std::int64_t>::max();
-  std::string reason;
-  if (settings_.epochs > 0) {
-    const auto limit = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(
-               std::ceil(settings_.epochs * static_cast<double>(trainer_->batches_per_epoch()))));
-    if (limit < steps) reason = fmt::format("{} passes over the text", settings_.epochs);
-    steps = std::min(steps, limit);
-  }
-  if (settings_.minutes > 0) {
-    double step_seconds = 0;
-    const std::int64_t limit =
-        trainer_->state().step + steps_in_minutes(settings_.minutes, step_seconds);
-    if (limit < steps) {
-      reason = fmt::format("what fits in {} minutes", settings_.minutes);
-      steps = limit;
-    }
-    reason +=
-        fmt::format("{}about {:.1f} ms a step", reason.empty() ? "" : ", ", 1e3 * step_seconds);
-  }
-  if (!reason.empty())
-    events_.notice(fmt::format("{} {}: {}", steps, steps == 1 ? "step" : "steps", reason));
-  return steps;
-}
-
-// Runs real steps for a moment and puts everything back.
-std::int64_t Run::steps_in_minutes(double minutes, double& step_seconds) {
-  RunState& state = trainer_->state();
-  const bool fresh = state.step == 0;
-  state.schedule_steps = std::max<std::int64_t>(state.schedule_steps, 1);
-  trainer_->step();  // the first one also makes the buffers
-  const Clock::time_point start = Clock::now();
-  std::int64_t made = 0;
-  while (made < kProbeSteps && seconds_between(start, Clock::now()) < kProbeSeconds) {
-    trainer_->step();
-    ++made;
-  }
-  step_seconds = seconds_between(start, Clock::now()) / static_cast<double>(made);
-  double evaluation_seconds = 0;
-  if (validation_plan_ && settings_.eval_every > 0) {
-    const Clock::time_point before = Clock::now();
-    evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
-                     *validation_plan_, settings_.batch, trainer_->workspace());
-    evaluation_seconds = seconds_between(before, Clock::now());
-  }
-  if (fresh) trainer_->draw();
-  // However long the probe took, half of the time is for training.
-  const double budget = std::max(
-      minutes * 30, minutes * 60 - seconds_between(start_, Clock::now()) - evaluation_seconds);
-  const double each =
-      step_seconds + (settings_.eval_every > 0
-                          ? evaluation_seconds / static_cast<double>(settings_.eval_every)
-                          : 0.0);
-  return std::max<std::int64_t>(1, rounded_down(budget / each));
-}
-
 void Run::record_settings() {
   const RunState& state = trainer_->state();
   settings_.steps = state.steps;
@@ -242,17 +171,19 @@ void Run::record_settings() {
 
 std::string Run::command() const {
   std::string text = "train";
-  for (const std::string& path : stored_corpus(folder_)) text += " " + path;
+  for (const std::string& path : stored_corpus(folder_))
+    text += fmt::format(" {}", base::shell_word(path));
   return text + " --preset plain " + setting_arguments(settings_);
 }
 
-TrainResult Run::go(const std::atomic<bool>& stop) {
+TrainResult Run::go() {
   RunState& state = trainer_->state();
   start_ = last_save_ = Clock::now();
   tokens_at_start_ = mark_tokens_ = state.tokens;
   mark_step_ = state.step;
+  if (const auto validation_loss = evaluate_if_due()) report(validation_loss);
   while (state.step < state.steps && !out_of_patience()) {
-    if (stop.load()) return finish(true);
+    if (stop_.load()) return finish(true);
     one_step();
     after_step();
   }
@@ -299,13 +230,12 @@ bool Run::out_of_patience() const {
 
 // Log lines, evaluation and checkpoints that fall on this step.
 void Run::after_step() {
-  const RunState& state = trainer_->state();
+  RunState& state = trainer_->state();
   const bool log = state.step % settings_.log_every == 0;
   if (log) log_step(false);
-  std::optional<double> validation_loss;
-  if (settings_.eval_every > 0 && state.step % settings_.eval_every == 0) {
-    validation_loss = evaluate(false);
-  }
+  state.evaluation_due = validation_plan_ != nullptr && settings_.eval_every > 0 &&
+                         state.step % settings_.eval_every == 0;
+  const std::optional<double> validation_loss = evaluate_if_due();
   if (log || validation_loss) report(validation_loss);
   const bool by_steps = settings_.save_every > 0 && state.step % settings_.save_every == 0;
   const bool by_time = settings_.save_seconds > 0 &&
@@ -321,11 +251,11 @@ void Run::after_step() {
 double Run::measure_rate() {
   const RunState& state = trainer_->state();
   const double seconds = seconds_between(start_, Clock::now()) - evaluation_seconds_;
-  if (seconds - mark_seconds_ > 0.5 || tokens_per_second_ == 0) {
+  const bool moved = state.step > mark_step_;  // else only a checkpoint has passed
+  if (moved && (seconds - mark_seconds_ > 0.5 || tokens_per_second_ == 0)) {
     const double passed = std::max(seconds - mark_seconds_, 1e-9);
     tokens_per_second_ = static_cast<double>(state.tokens - mark_tokens_) / passed;
-    seconds_per_step_ =
-        passed / static_cast<double>(std::max<std::int64_t>(1, state.step - mark_step_));
+    seconds_per_step_ = passed / static_cast<double>(state.step - mark_step_);
     mark_seconds_ = seconds;
     mark_tokens_ = state.tokens;
     mark_step_ = state.step;
@@ -352,13 +282,23 @@ void Run::log_step(bool at_end) {
   history_->append(line);
 }
 
+std::optional<double> Run::evaluate_if_due() {
+  RunState& state = trainer_->state();
+  if (!state.evaluation_due || !validation_plan_) return std::nullopt;
+  const std::optional<double> loss = evaluate(false);
+  state.evaluation_due = !loss;
+  return loss;
+}
+
+// Nothing where it was stopped: it is then as if it had not been begun.
 std::optional<double> Run::evaluate(bool at_end) {
-  if (!validation_plan_) return std::nullopt;
   const Clock::time_point before = Clock::now();
   const double loss =
       evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
-                       *validation_plan_, settings_.batch, trainer_->workspace())
+                       *validation_plan_, settings_.batch, trainer_->workspace(),
+                       [&](std::int64_t) { return stop_.load(); })
           .loss.mean();
+  if (stop_.load()) return std::nullopt;
   RunState& state = trainer_->state();
   if (!std::isfinite(loss)) {
     explain_divergence(state.step, "the held-out loss is not a finite number");
@@ -426,8 +366,9 @@ TrainResult Run::finish(bool interrupted) {
   checkpoint();
   const bool logged = state.step % settings_.log_every == 0;
   if (!logged) log_step(true);
-  const bool evaluated = settings_.eval_every > 0 && state.step % settings_.eval_every == 0;
-  if (!interrupted && !evaluated) evaluate(true);
+  const bool evaluated =
+      settings_.eval_every > 0 && state.step % settings_.eval_every == 0 && !state.evaluation_due;
+  if (!interrupted && !evaluated && validation_plan_) interrupted = !evaluate(true);
   if (settings_.patience > 0 && std::isfinite(state.best_loss)) {
     trainer_->use_best();
     validation_loss_ = state.best_loss;

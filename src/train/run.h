@@ -18,29 +18,40 @@
 
 namespace lexirow::train {
 
+/// What the user has fixed, so that it is not adapted to the text.
+struct Fixed {
+  bool context = false;
+  bool eval_every = false;
+};
+
 /// One run over a prepared corpus: what is held out, how many steps, the loop with its log lines,
 /// evaluations and checkpoints, and the end.
 class Run {
  public:
-  /// Splits the corpus. A context that is too long for it is an Error(file) where it was given by
-  /// the user, else it is shortened and said.
-  Run(base::ThreadPool& pool, Settings settings, bool context_is_given, store::ModelFolder& folder,
-      const PreparedCorpus& corpus, const TrainEvents& events);
+  /// Splits the corpus. A context that is too long for it is an Error(file) where it is fixed, else
+  /// it is shortened and said. `stop` ends begin() and resume() with text::Stopped, and go() with a
+  /// result that can be resumed.
+  Run(base::ThreadPool& pool, Settings settings, const Fixed& fixed, store::ModelFolder& folder,
+      const PreparedCorpus& corpus, const TrainEvents& events, const std::atomic<bool>& stop);
 
   /// A new run: draws the parameters, decides the steps, says the full command.
   void begin();
   /// Goes on from the folder's resume state.
   void resume();
-  TrainResult go(const std::atomic<bool>& stop);
+  TrainResult go();
 
  private:
   using Clock = std::chrono::steady_clock;
+  static double seconds_between(Clock::time_point from, Clock::time_point to);
 
-  void split(bool context_is_given);
-  void fit_context(bool context_is_given, std::int64_t end);
+  void split();
+  void fit_context(std::int64_t end);
   void hold_out(std::int64_t begin);
   std::int64_t steps_to_make();
   std::int64_t steps_in_minutes(double minutes, double& step_seconds);
+  double probe_step();
+  double probe_evaluation();
+  void space_evaluations(double step_seconds, double evaluation_seconds);
   void record_settings();
   std::string command() const;
 
@@ -50,6 +61,7 @@ class Run {
   void after_step();
   double measure_rate();
   void log_step(bool at_end);
+  std::optional<double> evaluate_if_due();
   std::optional<double> evaluate(bool at_end);
   void report(std::optional<double> validation_loss);
   void checkpoint();
@@ -57,9 +69,11 @@ class Run {
 
   base::ThreadPool& pool_;
   Settings settings_;
+  Fixed fixed_;
   store::ModelFolder& folder_;
   const PreparedCorpus& corpus_;
   const TrainEvents& events_;
+  const std::atomic<bool>& stop_;
 
   std::unique_ptr<text::WindowPlan> train_plan_;
   std::unique_ptr<PreparedCorpus> validation_corpus_;  // of --validation-file

@@ -22,6 +22,7 @@ struct RunState {
   double best_loss = std::numeric_limits<double>::infinity();  ///< held out, with patience
   std::int64_t best_step = 0;
   std::int64_t without_gain = 0;  ///< evaluations since the best
+  bool evaluation_due = false;    ///< of this step: it was broken off, a resumed run makes it first
   std::uint64_t fingerprint = 0;  ///< of the corpus' ids
 };
 

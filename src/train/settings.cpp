@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 
 namespace lexirow::train {
@@ -52,7 +53,8 @@ std::vector<SettingField> text_and_model_fields() {
       {"skip", &S::skip, "Model", "", "add the current row after the MLP"},
       {"tied", &S::tied, "Model", "", "use the table as the head (without bias unless --bias)"},
       {"bias", &S::bias, "Model", "", "give the head a bias"},
-      {"pad-row", &S::pad_row, "Model", "zero|keep", "keep the row of <pad> at zero, or not"},
+      {"pad-row", &S::pad_row, "Model", "zero|keep",
+       "the row of <pad> is zeros, or keeps what it was drawn with; it never moves"},
       {"init", &S::init, "Model", "auto|torch",
        "draw parameters as PyTorch does; auto scales a tied table"},
   };
@@ -139,17 +141,6 @@ void check_choice(const SettingField& field, const std::string& text) {
               fmt::format("--{}: got '{}', expected one of {}", field.name, text, form));
 }
 
-std::string quoted(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("-_./:%+,=").find(c) != std::string_view::npos;
-  });
-  if (plain) return text;
-  std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 }  // namespace
 
 const std::vector<SettingField>& setting_fields() {
@@ -207,7 +198,7 @@ std::string setting_arguments(const Settings& settings) {
     if (text == setting_text(initial, field)) continue;
     if (!result.empty()) result += ' ';
     if (!field.value.empty()) {
-      result += fmt::format("--{} {}", field.name, quoted(text));
+      result += fmt::format("--{} {}", field.name, base::shell_word(text));
     } else {
       result += fmt::format("--{}{}", text == "true" ? "" : "no-", field.name);
     }

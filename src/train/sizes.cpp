@@ -66,4 +66,14 @@ std::vector<std::string> stored_corpus(const store::ModelFolder& folder) {
   return folder.settings.at("corpus").get<std::vector<std::string>>();
 }
 
+std::string kept_stdin(const std::string& folder) {
+  return folder + "/" + store::kTrainingFolder + "/" + store::kStdinFile;
+}
+
+std::vector<std::string> readable_corpus(std::vector<std::string> corpus,
+                                         const std::string& folder) {
+  std::replace(corpus.begin(), corpus.end(), std::string("-"), kept_stdin(folder));
+  return corpus;
+}
+
 }  // namespace lexirow::train

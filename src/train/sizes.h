@@ -24,7 +24,12 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings);
 
 /// The settings a model folder was trained with.
 Settings stored_settings(const store::ModelFolder& folder);
-/// The corpus arguments it was trained on.
+/// The corpus arguments it was trained on, "-" for standard input.
 std::vector<std::string> stored_corpus(const store::ModelFolder& folder);
+/// Where a model folder keeps the standard input it was trained on.
+std::string kept_stdin(const std::string& folder);
+/// The arguments with the kept file in place of "-": what can be read again.
+std::vector<std::string> readable_corpus(std::vector<std::string> corpus,
+                                         const std::string& folder);
 
 }  // namespace lexirow::train

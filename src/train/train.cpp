@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/system.h"
 #include "base/thread_pool.h"
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 #include "lexirow/version.h"
@@ -34,38 +36,42 @@ std::vector<std::string> absolute(std::vector<std::string> paths) {
       throw Error(ErrorKind::argument,
                   "CORPUS: one of the names is empty; give a text file, a folder, or - for stdin");
     }
-    path = absolute(path);
+    if (path != "-") path = absolute(path);
   }
   return paths;
 }
 
-// Standard input is read twice (vocabulary, ids) and again at a resume: it becomes a file.
-std::vector<std::string> spool_stdin(std::vector<std::string> corpus, const std::string& out) {
-  for (std::string& path : corpus) {
-    if (path != "-") continue;
-    files::make_folder(out + "/" + store::kTrainingFolder);
-    const std::string spooled = out + "/" + store::kTrainingFolder + "/stdin.txt";
-    files::AtomicFile file(spooled);
-    text::CorpusCounts counts;
-    text::CorpusRules untouched;
-    untouched.raw = true;
-    text::read_corpus_file("-", untouched, counts,
-                           [&](std::string_view chunk) { file.write(chunk); });
-    file.commit();
-    path = spooled;
-  }
-  return corpus;
+// Ids that are too many for the memory go here.
+std::string spool_folder(const std::string& out) {
+  return out + "/" + store::kTrainingFolder;
 }
 
-text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Notice& notice) {
-  text::CorpusFiles files = text::list_corpus(corpus);
+// Standard input is read twice (vocabulary, ids) and again at a resume: it becomes a file.
+void keep_stdin(const std::vector<std::string>& corpus, const std::string& out,
+                const std::atomic<bool>& stop) {
+  const auto times = std::count(corpus.begin(), corpus.end(), "-");
+  if (times == 0) return;
+  if (times > 1) {
+    throw Error(ErrorKind::argument, "CORPUS: standard input (-) is named twice; it is read once");
+  }
+  files::AtomicFile file(kept_stdin(out));
+  text::CorpusCounts counts;
+  text::read_corpus_file("-", {.raw = true, .stop = &stop}, counts,
+                         [&](std::string_view chunk) { file.write(chunk); });
+  file.commit();
+}
+
+text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading) {
+  text::CorpusFiles files = text::list_corpus(corpus, reading.stop);
   if (files.skipped_binary + files.skipped_links > 0) {
     std::string examples;
     for (const std::string& name : files.skipped_examples) {
       examples += (examples.empty() ? "" : ", ") + name;
     }
-    notice(fmt::format("read {} files; left out {} binary files and {} symbolic links ({})",
-                       files.paths.size(), files.skipped_binary, files.skipped_links, examples));
+    reading.notice(fmt::format("read {}; left out {} and {} ({})",
+                               base::counted(static_cast<std::int64_t>(files.paths.size()), "file"),
+                               base::counted(files.skipped_binary, "binary file"),
+                               base::counted(files.skipped_links, "symbolic link"), examples));
   }
   return files;
 }
@@ -103,11 +109,11 @@ void check_pad(const text::Tokenizer& tokenizer, model::ModelConfig& config, con
 }
 
 store::ModelFolder new_model(const std::string& out, const std::vector<std::string>& corpus,
-                             const text::CorpusFiles& files, const Settings& settings,
-                             const Notice& notice) {
+                             std::shared_ptr<const text::Tokenizer> tokenizer,
+                             const Settings& settings, const Notice& notice) {
   store::ModelFolder folder;
   folder.path = out;
-  folder.tokenizer = make_tokenizer(files, settings, notice);
+  folder.tokenizer = std::move(tokenizer);
   folder.config = model_config(settings, *folder.tokenizer);
   check_pad(*folder.tokenizer, folder.config, notice);
   check_memory(folder.config, settings);
@@ -129,28 +135,32 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
     throw Error(ErrorKind::argument,
                 "no corpus given; name files, folders or - for standard input");
   }
-  OutputFolder output(request.out, request.force);
-  if (!output.set_aside().empty()) {
-    events.notice(
-        fmt::format("the old model is kept as {} until this one is finished", output.set_aside()));
-  }
-  const std::vector<std::string> corpus = absolute(spool_stdin(request.corpus, output.path()));
-  const text::CorpusFiles files = list_and_say(corpus, events.notice);
+  const std::vector<std::string> corpus = absolute(request.corpus);
+  const Reading reading{events.notice, &stop};
+  OutputFolder output(request.out, request.force, events);
+  keep_stdin(corpus, output.path(), stop);
+  const text::CorpusFiles files = list_and_say(readable_corpus(corpus, output.path()), reading);
   Settings settings;
   for (const auto& [name, text] : request.given) set_setting(settings, name, text);
-  const TextFacts facts = look_at_corpus(files, settings);
+  const TextFacts facts = look_at_corpus(files, settings, reading);
   settings = resolve_settings(request.given, facts, choice);
   settings.validation_file = absolute(settings.validation_file);
+  if (!is_tokenizer_kind(settings.tokenizer)) settings.tokenizer = absolute(settings.tokenizer);
   if (!choice.empty()) events.notice(choice);
 
   base::ThreadPool pool(request.threads);
-  store::ModelFolder folder = new_model(output.path(), corpus, files, settings, events.notice);
+  const std::shared_ptr<const text::Tokenizer> tokenizer = make_tokenizer(files, settings, reading);
+  if (!is_tokenizer_kind(settings.tokenizer)) {
+    agree_with_tokenizer(settings, request.given, *tokenizer);
+  }
+  store::ModelFolder folder = new_model(output.path(), corpus, tokenizer, settings, events.notice);
   const PreparedCorpus prepared =
-      prepare_corpus(files, settings, *folder.tokenizer,
-                     output.path() + "/" + store::kTrainingFolder, events.notice);
-  Run run(pool, settings, is_given(request.given, "context"), folder, prepared, events);
+      prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
+  const Fixed fixed{.context = is_given(request.given, "context"),
+                    .eval_every = is_given(request.given, "eval-every")};
+  Run run(pool, settings, fixed, folder, prepared, events, stop);
   run.begin();
-  TrainResult result = run.go(stop);
+  TrainResult result = run.go();
   output.saved();
   return result;
 }
@@ -161,7 +171,9 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
   for (const auto& [name, text] : given) {
     if (name == "preset" && text == "auto") continue;
     Settings wished = settings;
-    set_setting(wished, name, name == "validation-file" ? absolute(text) : text);
+    const bool path =
+        name == "validation-file" || (name == "tokenizer" && !is_tokenizer_kind(text));
+    set_setting(wished, name, path ? absolute(text) : text);
     for (const SettingField& field : setting_fields()) {
       if (field.name != name) continue;
       const std::string stored = setting_text(settings, field);
@@ -189,28 +201,27 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
 
 TrainResult train_on(const TrainRequest& request, const TrainEvents& events,
                      const std::atomic<bool>& stop) {
-  OutputFolder output(request.out);
-  if (!files::exists(output.path() + "/" + store::kStateFile)) {
-    throw Error(ErrorKind::file,
-                fmt::format("--resume: {} holds no {}; train first, without --resume",
-                            output.path(), store::kStateFile));
-  }
+  OutputFolder output(request.out, events);
   store::ModelFolder folder = store::open_model(output.path());
   const Settings settings = resumed_settings(folder, request.given);
-  const std::vector<std::string> corpus =
-      request.corpus.empty() ? stored_corpus(folder)
-                             : absolute(spool_stdin(request.corpus, output.path()));
-  folder.settings["corpus"] = corpus;
+  std::vector<std::string> corpus = readable_corpus(stored_corpus(folder), output.path());
+  if (!request.corpus.empty()) {
+    corpus = absolute(request.corpus);
+    // What comes by standard input is gone afterwards: the next resume reads what was stored.
+    const bool lasting = std::find(corpus.begin(), corpus.end(), "-") == corpus.end();
+    if (lasting) folder.settings["corpus"] = corpus;
+  }
   folder.settings["train"] = settings_to_json(settings);
 
   base::ThreadPool pool(request.threads);
-  const text::CorpusFiles files = list_and_say(corpus, events.notice);
+  const Reading reading{events.notice, &stop};
+  const text::CorpusFiles files = list_and_say(corpus, reading);
   const PreparedCorpus prepared =
-      prepare_corpus(files, settings, *folder.tokenizer,
-                     output.path() + "/" + store::kTrainingFolder, events.notice);
-  Run run(pool, settings, true, folder, prepared, events);
+      prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
+  const Fixed fixed{.context = true, .eval_every = is_given(request.given, "eval-every")};
+  Run run(pool, settings, fixed, folder, prepared, events, stop);
   run.resume();
-  return run.go(stop);
+  return run.go();
 }
 
 }  // namespace
@@ -221,7 +232,13 @@ TrainResult train(const TrainRequest& request, const TrainEvents& events,
   if (request.resume && request.force) {
     throw Error(ErrorKind::argument, "--resume and --force: give one of them");
   }
-  return request.resume ? train_on(request, events, stop) : train_new(request, events, stop);
+  try {
+    return request.resume ? train_on(request, events, stop) : train_new(request, events, stop);
+  } catch (const text::Stopped&) {
+    TrainResult result;
+    result.interrupted = result.stopped_reading = true;
+    return result;
+  }
 }
 
 }  // namespace lexirow::train

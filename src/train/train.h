@@ -51,11 +51,15 @@ struct TrainResult {
   std::int64_t parameters = 0;
   std::string model;
   bool interrupted = false;  ///< stopped by `stop`; saved, to be resumed
+  /// Stopped while the text was still being read: a new run has left nothing behind, a resumed one
+  /// its folder as it was; there is nothing else to tell.
+  bool stopped_reading = false;
 };
 
 /// Trains a model and writes its folder. `stop` may be set from a signal handler: the run then ends
-/// after the current step, saved. Throws Error; a non-finite loss is Error(numeric) naming step,
-/// rows, text lines, learning rate and the last good checkpoint.
+/// within a second or after the current step, saved where a step could have been made. Throws
+/// Error; a non-finite loss is Error(numeric) naming step, rows, text lines, learning rate and the
+/// last good checkpoint.
 TrainResult train(const TrainRequest& request, const TrainEvents& events,
                   const std::atomic<bool>& stop);
 

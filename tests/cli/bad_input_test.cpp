@@ -104,6 +104,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "lexirow tokenize my.txt --tokenizer word --word-split lines",
                  2,
                  {"--word-split", "unicode or space"}},
+        BadInput{"SplitWithoutWords",
+                 "lexirow tokenize my.txt --word-split space",
+                 2,
+                 {"--word-split", "--tokenizer word"}},
+        BadInput{"CountWithoutWords",
+                 "lexirow train my.txt --out m --tokenizer char --min-count 2",
+                 2,
+                 {"--min-count", "--tokenizer word"}},
         BadInput{"VectorsUneven", "lexirow similar --vectors 1,0 2,0,3", 2, {"2 and 3"}},
         BadInput{"VectorsOdd", "lexirow similar --vectors 1,x 2,0", 2, {"1,x"}},
         BadInput{"VectorsOne", "lexirow similar --vectors 1,0", 2, {"--vectors"}},
@@ -144,6 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
                  {"bad.txt: line 1, column 2"}},
         BadInput{"MissingModel", "lexirow info no-model", 1, {"no-model"}},
         BadInput{"FolderIsNoModel", "lexirow generate void --prompt a", 1, {"void"}},
+        BadInput{
+            "FileIsNoModel", "lexirow info my.txt", 1, {"my.txt", "is a file, not a model folder"}},
         BadInput{"ResumeNothing", "lexirow train --out m --resume", 1, {"m"}},
         BadInput{
             "UnwritableOutput", "lexirow train my.txt --out my.txt/m --steps 1", 1, {"my.txt/m"}},

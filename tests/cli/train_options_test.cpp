@@ -34,6 +34,8 @@ using enum OptionCase::Shows;
 const std::vector<OptionCase> kCases = {
     {"preset", "--preset word", "", tokenizer},
     {"tokenizer", "--tokenizer byte", "", tokenizer},
+    {"split", "--split cl100k", "--tokenizer ranks.tiktoken --split gpt2", tokenizer},
+    {"special", "--special '<eos>'", "--eos eos.txt", model},
     {"word-split", "--word-split space", "--tokenizer word", tokenizer},
     {"min-count", "--min-count 13", "--tokenizer word", tokenizer},
     {"max-vocab", "--max-vocab 5", "--tokenizer word", tokenizer},
@@ -110,6 +112,12 @@ TEST_P(TrainOption, ChangesWhatItIsFor) {
   place.add_text();
   place.write("other.txt", "The boat is at the harbour. Mira sits on the net.\n");
   place.run("sed 's/$/\\r/' my.txt >crlf.txt; (cat my.txt; printf 'a\\377b') >bad.txt");
+  if (GetParam().name == "special") place.run("sed 's/net/<eos>/' my.txt >eos.txt");
+  if (GetParam().name == "split") {
+    place.run(
+        "for byte in $(seq 0 255); do "
+        "echo $(printf \"\\\\x$(printf %x $byte)\" | base64) $byte; done >ranks.tiktoken");
+  }
   const OptionCase& option = GetParam();
   const std::string without = outcome_of(place, option, "");
   EXPECT_NE(without, "");

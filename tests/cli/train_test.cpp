@@ -81,6 +81,28 @@ TEST(Train, ProgressIsABarOnATerminal) {
   EXPECT_NE(run.out.find("60/60"), std::string::npos) << run.out;
 }
 
+/// The last state of the bar in what a terminal got.
+std::string last_bar(const std::string& out) {
+  const std::size_t at = out.rfind("\r\x1b[K") + 4;
+  return out.substr(at, out.find_first_of("\r\n", at) - at);
+}
+
+TEST(Train, TheBarFitsTheTerminalWithAllItsNumbers) {
+  const Place place;
+  if (place.run("command -v script").code != 0) GTEST_SKIP() << "no script(1) here";
+  place.add_text();
+  for (const std::size_t columns : {200, 100, 80, 70}) {
+    place.write("go", "stty cols " + std::to_string(columns) + "; rm -rf m; " + kSmall +
+                          "--out m --steps 1000 --validation 0.1 --eval-every 500");
+    const std::string bar = last_bar(place.run("TERM=xterm script -qec 'bash go' /dev/null").out);
+    EXPECT_LT(bar.size(), columns) << bar;
+    EXPECT_EQ(bar.size() > 100, columns == 200) << bar;
+    for (const char* number : {"1000/1000", "loss ", " held", " lr 3.0", "/s ", "0.0 s"}) {
+      EXPECT_NE(bar.find(number), std::string::npos) << columns << ": " << bar;
+    }
+  }
+}
+
 TEST(Colour, IsForTerminalsWithoutNoColor) {
   const Place place;
   if (place.run("command -v script").code != 0) GTEST_SKIP() << "no script(1) here";
@@ -128,11 +150,35 @@ TEST(Train, InterruptSavesAndSaysHowToGoOn) {
   EXPECT_EQ(json_lines(place.read("log.jsonl")).front()["step"], 1) << "the log was begun afresh";
 }
 
-TEST(Train, SecondInterruptEndsAtOnce) {
+// The pipe keeps the program waiting in the middle of the text.
+TEST(Train, InterruptWhileReadingLeavesNothingAndSaysSo) {
   const Place place;
   place.add_text();
+  const std::string reading =
+      "mkfifo pipe; (cat my.txt; exec sleep 60) >pipe & feeder=$!\n"
+      "lexirow train pipe --out m --preset plain & pid=$!\n"
+      "for i in $(seq 600); do [ -e m/training/lock ] && break; sleep 0.05; done\n";
+  const Outcome run =
+      place.run(reading + "kill -INT $pid; wait $pid; code=$?; kill $feeder; exit $code");
+  EXPECT_EQ(run.code, 3) << run.err;
+  EXPECT_NE(run.err.find("nothing was trained"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(place.path("m")));
+
+  // Whoever is killed meanwhile cannot clean up; the folder is taken over all the same.
+  place.run("rm pipe\n" + reading + "kill -KILL $pid; wait $pid; kill $feeder");
+  EXPECT_TRUE(std::filesystem::exists(place.path("m")));
+  const Outcome next = place.run(kSmall + "--out m --steps 2");
+  EXPECT_EQ(next.code, 0) << next.err;
+}
+
+TEST(Train, SecondInterruptEndsAtOnce) {
+  const Place place;
+  place.write("long.txt", std::string(100000, 'a') + "b");
+  // A step of this size takes seconds, and only behind it the first signal is heard.
   const Outcome run = place.run(
-      "mkfifo pipe; lexirow train pipe --out m --preset plain & pid=$!\n"
+      "lexirow train long.txt --out m --preset plain --mixer concat:64 --hidden 512 --context 16 "
+      "--stride 1 --batch 2048 & pid=$!\n"
+      "for i in $(seq 600); do [ -e m/training/state.safetensors ] && break; sleep 0.05; done\n"
       "for i in $(seq 300); do kill -INT $pid 2>/dev/null || break; sleep 0.1; done; wait $pid");
   EXPECT_EQ(run.code, 128 + 2) << run.err;
 }
@@ -142,6 +188,32 @@ TEST(Train, ReadsStandardInput) {
   place.add_text();
   EXPECT_EQ(place.run("lexirow train - --out m --preset plain --dim 4 --steps 3 <my.txt").code, 0);
   EXPECT_EQ(place.run("lexirow generate m --prompt The --tokens 3").code, 0);
+}
+
+// The stored command names the stream, not the file that keeps it.
+TEST(Train, ACommandOnStandardInputCanBeRunAgainAndResumed) {
+  const Place place;
+  place.add_text();
+  const Outcome first =
+      place.run("lexirow train - --out m --preset plain --dim 4 --steps 3 <my.txt");
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("lexirow train - --preset plain --dim 4"), std::string::npos)
+      << first.err;
+  const Json config = Json::parse(place.read("m/config.json"));
+  EXPECT_EQ(config["settings"]["corpus"], Json::parse(R"(["-"])"));
+  const std::string command = json_lines(place.read("m/history.jsonl")).front()["command"];
+  ASSERT_EQ(place.run("lexirow " + command + " --out again <my.txt").code, 0) << command;
+  EXPECT_EQ(place.read("m/model.safetensors") == place.read("again/model.safetensors"), true);
+
+  // What is kept is read again, or the same text comes once more.
+  EXPECT_EQ(place.run("lexirow train --out m --resume --steps 5").code, 0);
+  EXPECT_EQ(place.run("lexirow train - --out m --resume --steps 6 <my.txt").code, 0);
+  const Outcome other =
+      place.run("(cat my.txt; echo The end) | lexirow train - --out m --resume --steps 7");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("not the one"), std::string::npos) << other.err;
+  EXPECT_EQ(place.run("lexirow train --out m --resume --steps 7").code, 0);
+  EXPECT_EQ(place.run("lexirow check m").err.find("built-in"), std::string::npos);
 }
 
 }  // namespace

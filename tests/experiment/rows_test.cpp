@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "experiment/support.h"
+#include "support/expect_error.h"
 
 namespace lexirow::experiment {
 namespace {
@@ -85,7 +86,8 @@ TEST(PaddingExperiment, HoldsForEverySeedAndShowsEverySetting) {
 }
 
 TEST(PaddingExperiment, NeedsATokenToReadAndOneToPredict) {
-  EXPECT_ANY_THROW(run_quick("padding", "a"));
+  testing::expect_error(ErrorKind::file, {"2 at least are needed"},
+                        [] { run_quick("padding", "a"); });
   expect_holds(run_quick("padding", "ab"));
 }
 

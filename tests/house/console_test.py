@@ -58,6 +58,32 @@ class Console(PlantedTest):
     def test_block_without_a_command(self):
         self.assert_found(self.block("loss 1.5"), "starts with a command")
 
+    def table(self, *rows, above="<!-- run these -->"):
+        return self.console("\n".join(["# Title", "", above, "| idea | command | what |", "|---|---|---|",
+                                       *rows, "", "text"]) + "\n")
+
+    def test_commands_of_a_table(self):
+        self.assert_clean(self.table("| a | `lexirow 1.5` | `loss 1.5 done` and `done` |"))
+        self.assert_found(self.table("| a | `lexirow 1.5` | `loss 1.6` |"), "README.md:6", "loss 1.6")
+        self.assert_found(self.table("| a | `lexirow 1; exit 3` | `loss 1` |"), "ended with 3")
+        self.assert_clean(self.table("| a | `lexirow 1.5` | `loss 1.6` |", above="not run"))
+
+    def test_rows_of_a_table_that_cannot_be_run(self):
+        self.assert_found(self.table("| a | lexirow 1.5 | `loss 1.5` |"), "line 6", "a `command`")
+        self.assert_found(self.table("| a | `lexirow 1.5` | the loss |"), "line 6", "`what`")
+        self.assert_found(self.console("<!-- run these -->\n\n| a |\n"), "directly above a table")
+        self.assert_found(self.console("<!-- run these -->\n"), "directly above a table")
+
+    def test_tables_and_blocks_run_in_their_order(self):
+        self.assert_clean(self.console("```console\n$ echo a > made\n```\n\n<!-- run these -->\n| a | b | c |\n"
+                                       "|---|---|---|\n| a | `cat made` | `a` |\n"))
+
+    def test_document_that_is_left_out(self):
+        self.write("README.md", "```console\n$ true\n```\n")
+        self.write("docs/long.md", "```console\n$ false\n```\n")
+        self.assert_found(self.check("check_console", "--program", self.program), "docs/long.md")
+        self.assert_clean(self.check("check_console", "--program", self.program, "--except", "docs/long.md"))
+
     def test_missing_program(self):
         self.program.unlink()
         self.assert_found(self.block("$ true"), "no program")

@@ -54,6 +54,14 @@ class Packages(PlantedTest):
         self.assertEqual(len(self.calls()), 1)
         self.assertTrue(self.calls()[0].endswith(" two"), self.calls())
 
+    def test_program_from_elsewhere_stands_for_its_package(self):
+        self.write("scripts/packages", "test five five-program\n")
+        self.write("fresh", "")
+        self.write("bin/five-program", "#!/bin/sh\n", True)
+        self.assertEqual(self.install("test"), (0, ""))
+        (self.root / "bin/five-program").unlink()
+        self.assertEqual(self.install("test"), (0, "Installing 1 Debian packages: five\n"))
+
     def test_lists_are_renewed_only_when_needed(self):
         status, _ = self.install("check")
         self.assertEqual(status, 0)

@@ -38,6 +38,7 @@ class Runner(PlantedTest):
         for name in ("test", "tally"):
             shutil.copy(SCRIPTS / name, self.root / "scripts")
         self.write("scripts/install_packages", "#!/bin/sh\n", True)
+        self.write("scripts/fetch_test_data", "#!/bin/sh\n", True)
         self.write("CMakeLists.txt", project)
         self.write("main.cpp", source)
         environment = {name: value for name, value in os.environ.items()

@@ -82,9 +82,10 @@ void expect_product(const Case& size, bool transpose_a, bool transpose_b, bool a
 }
 
 TEST(Matmul, BothTypesAgreeWithTheDefinition) {
-  const Case cases[] = {{1, 1, 1},       {1, 7, 3},    {5, 1, 9},         {1, 1, 40},
-                        {3, 2, 1, 2},    {17, 33, 65}, {64, 64, 64},      {65, 31, 129, 5},
-                        {24, 4, 300, 1}, {2, 130, 7},  {40, 24, 70, 472}, {30, 20, 64, 482}};
+  const Case cases[] = {{1, 1, 1},        {1, 7, 3},       {5, 1, 9},    {1, 1, 40},
+                        {3, 2, 1, 2},     {4, 9, 67, 3},   {17, 33, 65}, {64, 64, 64},
+                        {65, 31, 129, 5}, {24, 4, 300, 1}, {2, 130, 7},  {40, 24, 70, 472},
+                        {30, 20, 64, 482}};
   for (const Case& size : cases) {
     for (int bits = 0; bits < 8; ++bits) {
       const bool transpose_a = (bits & 1) != 0;

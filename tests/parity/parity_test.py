@@ -67,9 +67,9 @@ def corpus_texts():
     texts = []
     for name in ["data/harbour.txt", "data/contracts-zh.txt", "src/text/utf8.cpp",
                  "scripts/source_files.py", "src/README.md"]:
-        whole = (ROOT / name).read_text(encoding="utf-8")[:60000]
+        whole = (ROOT / name).read_text(encoding="utf-8")[:12000]
         texts.append(whole)
-        texts += whole.split("\n")[:200]
+        texts += whole.split("\n")[:60]
     return texts
 
 
@@ -202,10 +202,10 @@ def trained_bpe(normalizer, pre_tokenizer, byte_level, **options):
         tokenizer.pre_tokenizer = pre_tokenizer
     alphabet = pre_tokenizers.ByteLevel.alphabet() if byte_level else []
     specials = [one for one in [options.get("unk_token"), "<|endoftext|>"] if one]
-    trainer = trainers.BpeTrainer(
-        vocab_size=900, show_progress=False, initial_alphabet=alphabet, special_tokens=specials,
-        continuing_subword_prefix=options.get("continuing_subword_prefix"),
-        end_of_word_suffix=options.get("end_of_word_suffix"))
+    affixes = {key: options[key] for key in ("continuing_subword_prefix", "end_of_word_suffix")
+               if key in options}
+    trainer = trainers.BpeTrainer(vocab_size=900, show_progress=False, initial_alphabet=alphabet,
+                                  special_tokens=specials, **affixes)
     tokenizer.train_from_iterator(corpus_texts(), trainer)
     if byte_level:
         tokenizer.decoder = decoders.ByteLevel()
@@ -315,7 +315,7 @@ def part_gpt2(comparison, folder):
     """GPT-2's own files: tokenizers reads them as they are, and what Lexirow saves of them."""
     from tokenizers import ByteLevelBPETokenizer, Tokenizer
     require_gpt2()
-    texts = all_texts(2000)
+    texts = all_texts(1500)
     theirs = ByteLevelBPETokenizer(str(GPT2 / "encoder.json"), str(GPT2 / "vocab.bpe"))
     theirs = Tokenizer.from_str(theirs.to_str())
     theirs.post_processor = blank_keeping_processor()
@@ -366,7 +366,7 @@ def part_tiktoken(comparison, folder):
     path = pathlib.Path(folder) / "ranks.tiktoken"
     path.write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n"
                             for token, rank in sorted(ranks.items(), key=lambda one: one[1])))
-    texts = all_texts(2000)
+    texts = all_texts(1500)
     for split, name in (("gpt2", "r50k_base"), ("cl100k", "cl100k_base"), ("o200k", "o200k_base")):
         encoding = tiktoken.Encoding(name=f"test-{split}", pat_str=tiktoken_patterns()[name],
                                      mergeable_ranks=ranks, special_tokens={})

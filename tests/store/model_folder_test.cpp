@@ -264,16 +264,18 @@ TEST_F(ModelFolderTest, SaysWhatAModelFolderHolds) {
   expect_error(ErrorKind::file,
                {model_, "holds no config.json", "model.safetensors", "tokenizer.json"},
                [&] { open_model(model_); });
+  const std::string file = folder_.write("table.txt", "2 2\n");
+  expect_error(ErrorKind::file, {file, "is a file, not a model folder"}, [&] { open_model(file); });
   files::write_file_atomically(path(kConfigFile), R"({"model_type": "gpt2"})");
   EXPECT_FALSE(is_model_folder(model_));
   expect_error(ErrorKind::file, {path(kConfigFile), "lexirow-model"}, [&] { open_model(model_); });
   save_model(small_model(model_));
   EXPECT_TRUE(is_model_folder(model_));
   EXPECT_TRUE(is_model_folder(model_ + "/"));
-  for (const char* file : {kModelFile, kTokenizerFile, kLedgerFile}) {
+  for (const char* each : {kModelFile, kTokenizerFile, kLedgerFile}) {
     save_model(small_model(model_));
-    std::filesystem::remove(path(file));
-    expect_error(ErrorKind::io, {path(file), "cannot read"}, [&] { open_model(model_); });
+    std::filesystem::remove(path(each));
+    expect_error(ErrorKind::io, {path(each), "cannot read"}, [&] { open_model(model_); });
   }
 }
 

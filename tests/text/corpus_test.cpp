@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "text_support.h"
@@ -26,7 +28,7 @@ std::string packed(std::string_view text) {
 }
 
 std::string read(const std::string& path, bool raw, CorpusCounts& counts) {
-  return read_whole_file(path, {raw}, counts);
+  return read_whole_file(path, {.raw = raw}, counts);
 }
 
 std::string read(const std::string& path) {
@@ -161,6 +163,48 @@ TEST(Corpus, ReadsPipes) {
     for (const char byte : gzip) pipe << byte << std::flush;
   });
   EXPECT_EQ(read(list_corpus({path}).paths.at(0)), "through a pipe");
+  writer.join();
+}
+
+TEST(Corpus, AReadingCanBeStopped) {
+  const ScratchFolder folder;
+  std::atomic<bool> stop{false};
+  const CorpusRules rules = {.raw = false, .stop = &stop};
+  const std::string path = folder.write("large", std::string(std::size_t{5} << 20, 'x'));
+  CorpusCounts counts;
+  int chunks = 0;
+  EXPECT_THROW(
+      read_corpus_file(path, rules, counts, [&](std::string_view) { stop = ++chunks == 2; }),
+      Stopped);
+  EXPECT_EQ(chunks, 2);
+  EXPECT_THROW(list_corpus({folder.path("")}, &stop), Stopped);
+  stop = false;
+  EXPECT_EQ(list_corpus({folder.path("")}, &stop).paths.size(), 1u);
+}
+
+// Nobody writes to the pipe: without the flag this would wait for ever.
+TEST(Corpus, AWaitForAPipeCanBeStopped) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::atomic<bool> stop{false};
+  const CorpusRules rules = {.raw = false, .stop = &stop};
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    stop = true;
+  });
+  CorpusCounts counts;
+  EXPECT_THROW(read_corpus_file(path, rules, counts, [](std::string_view) {}), Stopped);
+  stopper.join();
+  stop = false;
+  std::thread writer([&] {
+    std::ofstream pipe(path, std::ios::binary);
+    for (int i = 0; i < 3; ++i) {
+      pipe << "late " << std::flush;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  EXPECT_EQ(read_whole_file(path, rules, counts), "late late late ");
   writer.join();
 }
 

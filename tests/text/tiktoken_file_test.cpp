@@ -1,6 +1,7 @@
 #include "text/tiktoken_file.h"
 
 #include "bpe_support.h"
+#include "text/gpt2_split.h"
 #include "text/known_splits.h"
 #include "text/parity.h"
 #include "text/pattern.h"

@@ -59,6 +59,7 @@ TEST(StreamEncoder, ChunksMakeNoDifference) {
         ASSERT_EQ(whole.counts.replaced, cut.counts.replaced);
         ASSERT_EQ(whole.counts.special_spellings, cut.counts.special_spellings);
         ASSERT_EQ(whole.counts.unk_words, cut.counts.unk_words);
+        ASSERT_EQ(whole.counts.special_unknown, cut.counts.special_unknown);
         ASSERT_EQ(whole.counts.unknown, cut.counts.unknown);
         if (!rules.lines && !rules.eos_per_line) {
           Ids at_once;
@@ -222,25 +223,31 @@ TEST(LocateTokens, FindsLinesAgain) {
 
 TEST(TokenStream, FileAndMemoryReadAlike) {
   const ScratchFolder folder;
-  const Ids ids = {5, 70'000, 0, 2'000'000'000, -1};
-  const std::string path = folder.write(
-      "ids", std::string_view(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(Id)));
-  {
-    const FileTokenStream file(path, {0, 2, 5});
-    const MemoryTokenStream memory(ids, {0, 2, 5});
-    EXPECT_EQ(file.size(), 5);
-    EXPECT_EQ(file.boundaries(), memory.boundaries());
-    for (const TokenStream* stream :
-         {static_cast<const TokenStream*>(&file), static_cast<const TokenStream*>(&memory)}) {
-      Ids part(3);
-      stream->read(1, part);
-      EXPECT_EQ(part, (Ids{70'000, 0, 2'000'000'000}));
-      EXPECT_HOLDS(error_of(ErrorKind::index, [&] { stream->read(3, part); }),
-                   "tokens 3 to 6, it has 5");
-      EXPECT_HOLDS(error_of(ErrorKind::index, [&] { stream->read(-1, part); }), "-1");
+  for (const Id largest : {255, 256, 65'535, 65'536, 2'000'000'000}) {
+    const Ids ids = {5, largest - 1, 0, largest, 7};
+    const int id_bytes = spooled_id_bytes(std::int64_t{largest} + 1);
+    EXPECT_EQ(id_bytes, largest < 256 ? 1 : largest < 65'536 ? 2 : 4);
+    std::vector<unsigned char> packed;
+    pack_ids(ids, id_bytes, packed);
+    const std::string path = folder.write(
+        "ids", std::string_view(reinterpret_cast<const char*>(packed.data()), packed.size()));
+    {
+      const FileTokenStream file(path, id_bytes, {0, 2, 5});
+      const MemoryTokenStream memory(ids, {0, 2, 5});
+      EXPECT_EQ(file.size(), 5);
+      EXPECT_EQ(file.boundaries(), memory.boundaries());
+      for (const TokenStream* stream :
+           {static_cast<const TokenStream*>(&file), static_cast<const TokenStream*>(&memory)}) {
+        Ids part(3);
+        stream->read(1, part);
+        EXPECT_EQ(part, (Ids{largest - 1, 0, largest}));
+        EXPECT_HOLDS(error_of(ErrorKind::index, [&] { stream->read(3, part); }),
+                     "tokens 3 to 6, it has 5");
+        EXPECT_HOLDS(error_of(ErrorKind::index, [&] { stream->read(-1, part); }), "-1");
+      }
     }
+    EXPECT_FALSE(std::filesystem::exists(path));
   }
-  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(TokenStream, OddSizesAreRefused) {
@@ -248,12 +255,12 @@ TEST(TokenStream, OddSizesAreRefused) {
   const std::string path = folder.write("ids", "1234567");
   EXPECT_HOLDS(error_of(ErrorKind::file,
                         [&] {
-                          FileTokenStream stream(path, {0, 2});
+                          FileTokenStream stream(path, 4, {0, 2});
                         }),
                "7 bytes of spooled ids, expected 8");
   EXPECT_HOLDS(error_of(ErrorKind::io,
                         [&] {
-                          FileTokenStream stream(folder.path("none"), {0, 2});
+                          FileTokenStream stream(folder.path("none"), 4, {0, 2});
                         }),
                "none");
   EXPECT_HOLDS(error_of(ErrorKind::shape,

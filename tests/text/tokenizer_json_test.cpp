@@ -84,7 +84,7 @@ TEST(TokenizerJson, NamesWhatItCannotRead) {
   options.eos = true;
   const json good = json::parse(made_from("ba", options)->to_json().dump());
   const Damage damages[] = {
-      {"/model/type", R"("BPE")", "there are no merges"},
+      {"/model/type", R"("BPE")", "unk_token \"<unk>\" is not in the vocabulary"},
       {"/model/vocab/a", "900000", "has the id 900000"},
       {"/model/vocab/a", "-1", "has the id -1"},
       {"/model/vocab/a", "1.5", "has the id 1.5"},
@@ -95,7 +95,7 @@ TEST(TokenizerJson, NamesWhatItCannotRead) {
       {"/added_tokens", "{}", "\"added_tokens\""},
       {"/added_tokens/0", "1", "found 1"},
       {"/pre_tokenizer", R"({"type":"Metaspace"})", "\"replacement\""},
-      {"/decoder", R"({"type":"WordPiece"})", "\"prefix\""},
+      {"/decoder", R"({"type":"WordPiece","cleanup":true})", "\"prefix\""},
       {"", "[1]", "found [1]"},
   };
   for (const Damage& damage : damages) {

@@ -97,7 +97,8 @@ TEST(WordTokenizer, OnlyUnkIsControlAndOnlyBetweenSpaces) {  // TOK-7
   EXPECT_EQ(tokenizer->token_bytes(pieces[5].id), "<bos>");
   EXPECT_EQ(counts.unk_words, 1);
   EXPECT_EQ(counts.unknown, 1);
-  EXPECT_EQ(counts.special_spellings, 2);  // <eos>, and <unk> inside <unk>s
+  EXPECT_EQ(counts.special_spellings, 1);  // <unk> inside <unk>s, which is an ordinary word
+  EXPECT_EQ(counts.special_unknown, 1);    // <eos>, which is none
 
   const auto unicode = made_from("a <unk> b", word_options(WordSplit::unicode));
   EncodeCounts other;

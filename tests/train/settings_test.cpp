@@ -115,6 +115,29 @@ TEST(Presets, AutoFollowsTheTextAndSaysWhy) {
   EXPECT_EQ(settings.mixer, "concat:4");
 }
 
+// Options for words that no words would follow are refused, never left without effect.
+TEST(Presets, OptionsForWordsNeedWords) {
+  std::string choice;
+  for (const char* name : {"word-split", "min-count", "max-vocab"}) {
+    const std::string value = std::string(name) == "word-split" ? "space" : "7";
+    const Settings settings = resolve_settings({{name, value}}, {}, choice);
+    EXPECT_EQ(settings.tokenizer, "word");
+    EXPECT_EQ(choice, std::string("preset word: it fits --") + name);
+    for (const char* tokenizer : {"char", "byte"}) {
+      for (const char* preset : {"auto", "plain", "word"}) {
+        EXPECT_THROW(resolve_settings({{"preset", preset}, {"tokenizer", tokenizer}, {name, value}},
+                                      {}, choice),
+                     Error);
+        // What a preset sets is nobody's wish.
+        const Settings without =
+            resolve_settings({{"preset", preset}, {"tokenizer", tokenizer}}, {}, choice);
+        EXPECT_EQ(without.min_count, 1);
+        EXPECT_EQ(without.max_vocab, 0);
+      }
+    }
+  }
+}
+
 TEST(Presets, GivenFlagsOverride) {
   std::string choice;
   const Settings settings = resolve_settings(

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lexirow/error.h"
 #include "support/temp_folder.h"
 #include "train/train.h"
 
@@ -17,10 +18,14 @@ struct QuietRun {
   std::vector<Progress> progress;
   std::atomic<bool> stop{false};
   std::int64_t stop_at_step = -1;  // sets `stop` once this step has been reported
+  std::string stop_at_notice;      // sets `stop` once a notice begins so
 
   TrainResult operator()(const TrainRequest& request) {
     TrainEvents events;
-    events.notice = [this](const std::string& text) { notices.push_back(text); };
+    events.notice = [this](const std::string& text) {
+      notices.push_back(text);
+      if (!stop_at_notice.empty() && text.starts_with(stop_at_notice)) stop = true;
+    };
     events.progress = [this](const Progress& now) {
       progress.push_back(now);
       if (now.step == stop_at_step) stop = true;
@@ -45,6 +50,29 @@ inline std::string small_text(int sentences) {
             (i % 4 == 3 ? ".\n" : ". ");
   }
   return text;
+}
+
+/// A quick run on text.txt in `folder`.
+inline TrainRequest small_request(const testing::TempFolder& folder, const std::string& out,
+                                  const Given& given) {
+  TrainRequest request;
+  request.corpus = {folder.path("text.txt")};
+  request.out = folder.path(out);
+  request.given = {{"preset", "plain"},  {"dim", "8"},         {"context", "8"},
+                   {"batch", "4"},       {"steps", "40"},      {"log-every", "7"},
+                   {"eval-every", "15"}, {"validation", "0.1"}};
+  request.given.insert(request.given.end(), given.begin(), given.end());
+  return request;
+}
+
+/// The text of the error that the request ends in, or "no error".
+inline std::string error_of(const TrainRequest& request) {
+  try {
+    QuietRun()(request);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 /// The history without times and rates.

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "files/safetensors.h"
-#include "lexirow/error.h"
 #include "store/model_folder.h"
 #include "train/evaluate.h"
 #include "train/sizes.h"
@@ -17,26 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::TempFolder;
-
-TrainRequest small_request(const TempFolder& folder, const std::string& out, Given given) {
-  TrainRequest request;
-  request.corpus = {folder.path("text.txt")};
-  request.out = folder.path(out);
-  request.given = {{"preset", "plain"},  {"dim", "8"},         {"context", "8"},
-                   {"batch", "4"},       {"steps", "40"},      {"log-every", "7"},
-                   {"eval-every", "15"}, {"validation", "0.1"}};
-  request.given.insert(request.given.end(), given.begin(), given.end());
-  return request;
-}
-
-std::string error_of(const TrainRequest& request) {
-  try {
-    QuietRun()(request);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Train, LossFallsAndTheFolderIsWhole) {
   const TempFolder folder;
@@ -78,28 +57,6 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
       if (threads == 1) first = parts;
       EXPECT_EQ(parts == first, true) << "kind " << kind << ", threads " << threads;
     }
-  }
-}
-
-TEST(Train, StoppedAndResumedAtAnyStepEqualsUninterrupted) {
-  const TempFolder folder;
-  folder.write("text.txt", small_text(60));
-  const Given kind = {{"mixer", "concat:3"}, {"carry", "true"},  {"schedule", "cosine"},
-                      {"clip", "1"},         {"patience", "50"}, {"log-every", "1"}};
-  QuietRun()(small_request(folder, "whole", kind));
-  for (const std::int64_t stop : {1, 2, 14, 15, 16, 30, 39}) {
-    TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);
-    QuietRun first;
-    first.stop_at_step = stop;
-    const TrainResult stopped = first(request);
-    ASSERT_TRUE(stopped.interrupted) << stop;
-    ASSERT_EQ(stopped.steps, stop);
-    request.resume = true;
-    request.given.clear();
-    request.threads = 2;
-    const TrainResult resumed = QuietRun()(request);
-    EXPECT_EQ(resumed.steps, 40);
-    EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true) << stop;
   }
 }
 
@@ -153,6 +110,32 @@ TEST(Train, LazyUpdatesLeaveAbsentRowsAndThePadRowAlone) {
     ASSERT_GE(model.config.pad_id, 0);
     for (const float value : model.parameters.token_embedding()[model.config.pad_id]) {
       EXPECT_EQ(value, 0.0F) << optimizer;
+    }
+  }
+}
+
+// PAD-1, PAD-3: with keep the row stays what it was drawn as, bit for bit.
+TEST(Train, APadRowThatIsKeptStaysAsItWasDrawn) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  for (const char* tied : {"false", "true"}) {
+    for (const char* optimizer : {"adamw", "sgd", "adagrad", "adagrad-row"}) {
+      std::vector<std::vector<float>> rows;
+      for (const char* steps : {"1", "25"}) {
+        const std::string out = std::string("m-") + tied + optimizer + steps;
+        QuietRun()(small_request(folder, out,
+                                 {{"pad", "true"},
+                                  {"pad-row", "keep"},
+                                  {"tied", tied},
+                                  {"optimizer", optimizer},
+                                  {"weight-decay", "0.1"},
+                                  {"steps", steps}}));
+        const store::ModelFolder model = store::open_model(folder.path(out));
+        const auto row = model.parameters.token_embedding()[model.config.pad_id];
+        rows.emplace_back(row.begin(), row.end());
+      }
+      EXPECT_NE(rows[0][0], 0.0F);
+      EXPECT_EQ(rows[0], rows[1]) << optimizer;
     }
   }
 }
@@ -213,20 +196,6 @@ TEST(Train, AResumeWithNothingLeftChangesNothing) {
   EXPECT_NE(error_of(request).find("--preset is plain"), std::string::npos) << error_of(request);
 }
 
-TEST(Train, CanBeResumedFromTheFirstMomentOn) {
-  const TempFolder folder;
-  folder.write("text.txt", small_text(60));
-  QuietRun()(small_request(folder, "whole", {}));
-  TrainRequest request = small_request(folder, "stopped", {});
-  QuietRun first;
-  first.stop = true;
-  EXPECT_EQ(first(request).steps, 0);
-  request.resume = true;
-  request.given.clear();
-  QuietRun()(request);
-  EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true);
-}
-
 TEST(Train, BitsPerByteDividesByTheBytesThatArePredicted) {
   const TempFolder folder;
   const std::string text = small_text(40);
@@ -264,29 +233,6 @@ TEST(Train, SaysWhatIsWrongWithTheText) {
   missing.corpus = {folder.path("no such.txt")};
   EXPECT_NE(error_of(missing).find("no such.txt"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder.path("c"))) << "a failed start leaves no folder behind";
-}
-
-TEST(Train, NeverReplacesWhatItDoesNotKnow) {
-  const TempFolder folder;
-  folder.write("text.txt", small_text(60));
-  fs::create_directories(folder.path("other"));
-  folder.write("other/precious.txt", "do not lose");
-  TrainRequest request = small_request(folder, "other", {});
-  request.force = true;
-  EXPECT_NE(error_of(request).find("holds no Lexirow model"), std::string::npos);
-  EXPECT_EQ(testing::file_bytes(folder.path("other/precious.txt")), "do not lose");
-
-  request = small_request(folder, "m", {});
-  QuietRun()(request);
-  EXPECT_NE(error_of(request).find("--force"), std::string::npos);
-  request.force = true;
-  const std::string before = testing::file_bytes(folder.path("m/model.safetensors"));
-  TrainRequest failing = request;
-  failing.corpus = {folder.path("missing")};
-  EXPECT_NE(error_of(failing), "no error");
-  EXPECT_EQ(testing::file_bytes(folder.path("m/model.safetensors")) == before, true)
-      << "a failed replacement leaves the old model";
-  EXPECT_EQ(QuietRun()(request).steps, 40);
 }
 
 TEST(Train, MinutesBecomeSteps) {
