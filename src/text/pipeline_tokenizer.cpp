@@ -47,14 +47,6 @@ class CharacterSpans {
   std::string_view text_;
 };
 
-void check_utf8(std::string_view text, const EncodeRules& rules) {
-  for (std::size_t at = 0; rules.strict && at < text.size();) {
-    const Utf8Step step = utf8_step(text, at);
-    if (step.bad) refuse_bytes(text, at, rules.start);
-    at += step.length;
-  }
-}
-
 /// Cuts before every mark that does not follow another one.
 void cut_at_marks(std::string_view piece, std::string_view mark, std::vector<ByteRange>& parts) {
   std::size_t begin = 0;
@@ -304,7 +296,7 @@ void PipelineTokenizer::encode_stretch(std::string_view text, std::size_t offset
 template <typename Sink>
 void PipelineTokenizer::encode_all(std::string_view text, const EncodeRules& rules,
                                    EncodeCounts& counts, Sink& sink) const {
-  check_utf8(text, rules);
+  if (rules.strict) require_utf8(text, rules.start);
   counts.special_spellings += added_.count_plain(text, rules.specials);
   std::vector<AddedVocabulary::Found> found;
   added_.find(text, false, rules.specials, found);
