@@ -20,7 +20,7 @@ namespace {
 
 // What fits in 80 columns.
 constexpr std::int64_t kShownValues = 3;
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kPageWidth = 80;
 constexpr std::size_t kTokenWidth = 10;
 constexpr int kBarWidth = 36;
 // A longer text shows its start and what is around the position.
@@ -144,11 +144,11 @@ void print_vectors(const store::ModelFolder& folder, const inspect::Walk& walk) 
              fmt::format("[{}]", walk.hidden.size())});
   const std::string lines = table.text();
   print(lines.substr(lines.find('\n')));
-  print('\n' + wrapped_lines("context:", 9, inspect::mixing_sentence(folder, walk), kWidth));
+  print('\n' + wrapped_lines("context:", 9, inspect::mixing_sentence(folder, walk), kPageWidth));
   print(wrapped_lines(
       "hidden:", 9,
       hidden ? hidden_sentence(folder.config) : "zero, because the position itself is left out",
-      kWidth));
+      kPageWidth));
 }
 
 std::string bar(double probability) {

@@ -12,7 +12,7 @@ namespace {
 
 // In pixels.
 constexpr double kBar = 16, kBarGap = 3, kGroupGap = 14, kNameLine = 20;
-constexpr double kAround = 8 + 46;  // above and below the plot, as in report.css
+constexpr double kBarChartAround = 8 + 46;  // above and below the plot, as in report.css
 constexpr std::size_t kMostBars = 200;
 constexpr std::int64_t kName = 36;        // letters of a group's name
 constexpr std::int64_t kNameBeside = 11;  // letters of a name that still stands beside its bars
@@ -183,7 +183,7 @@ std::string bar_chart_html(const BarChart& chart, const std::string& id) {
       "<svg class=\"plot across {} {}\" id=\"{}\" height=\"{}\" role=\"img\" "
       "aria-label=\"{}\">{}{}{}</svg>\n",
       left_room(bars.letters), right_room(static_cast<std::size_t>(longest)), id,
-      pixels(bars.height() + kAround), escape_html(name), axis_svg(bars, axis),
+      pixels(bars.height() + kBarChartAround), escape_html(name), axis_svg(bars, axis),
       groups_svg(bars, axis, shown), levels);
   if (bars.groups < chart.groups.size()) {
     body += nothing_html(fmt::format("The first {} of {} groups; results.json holds all.",

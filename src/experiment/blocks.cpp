@@ -11,9 +11,9 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 8;
+constexpr std::int64_t kBlocksRows = 4;
+constexpr std::int64_t kBlocksLength = 8;
+constexpr std::int64_t kBlocksDim = 8;
 constexpr std::int64_t kHidden = 16;
 
 /// One stage of the way: what the definitions say about its shape, and the values that are there.
@@ -79,7 +79,8 @@ std::int64_t wrong_rows(const text::Batch& batch, base::View2<const float> table
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < batch.ids.size(); ++i) {
     wrong += proof::differing_bits(table[batch.ids[i]].data(),
-                                   hidden.data() + static_cast<std::int64_t>(i) * kDim, kDim);
+                                   hidden.data() + static_cast<std::int64_t>(i) * kBlocksDim,
+                                   kBlocksDim);
   }
   return wrong;
 }
@@ -94,7 +95,7 @@ HeatMap block_picture(const TextIds& text, const text::Batch& batch, BatchModel<
               -3,
               3,
               "value"};
-  for (std::int64_t c = 0; c < kDim; ++c) map.columns.push_back(std::to_string(c));
+  for (std::int64_t c = 0; c < kBlocksDim; ++c) map.columns.push_back(std::to_string(c));
   for (std::int64_t t = 0; t < batch.length; ++t) {
     if (batch.mask_view()[0][t] == 0) continue;
     const Id id = batch.ids_view()[0][t];
@@ -111,10 +112,10 @@ HeatMap block_picture(const TextIds& text, const text::Batch& batch, BatchModel<
 Outcome run_blocks(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_text(setting.text, text::TokenizerKind::character);
-  const text::Batch batch = first_windows(text, kRows, kLength);
+  const text::Batch batch = first_windows(text, kBlocksRows, kBlocksLength);
   model::ModelConfig config;
   config.vocab_size = text.vocab_size();
-  config.dim = kDim;
+  config.dim = kBlocksDim;
   config.hidden = kHidden;
   BatchModel<float> model(setting.pool, config);
   model.draw(setting.seed);
@@ -127,14 +128,14 @@ Outcome run_blocks(const Setting& setting) {
   const std::int64_t v = config.vocab_size;
   std::vector<Stage> stages = {
       {"ids [B, T]", {b, t}, static_cast<std::int64_t>(batch.ids.size())},
-      {"table [V, D]", {v, kDim}, model.parameters().token_embedding().size()},
-      {"rows [B, T, D]", {b, t, kDim}, model.workspace().hidden.size()},
-      {"context [B, T, D]", {b, t, kDim}, model.workspace().context.size()},
+      {"table [V, D]", {v, kBlocksDim}, model.parameters().token_embedding().size()},
+      {"rows [B, T, D]", {b, t, kBlocksDim}, model.workspace().hidden.size()},
+      {"context [B, T, D]", {b, t, kBlocksDim}, model.workspace().context.size()},
       {"hidden layer [B, T, H]", {b, t, kHidden}, model.workspace().activated.size()},
-      {"what the head reads [B, T, D]", {b, t, kDim}, model.workspace().out.size()},
+      {"what the head reads [B, T, D]", {b, t, kBlocksDim}, model.workspace().out.size()},
       {"labels [B, T]", {b, t}, static_cast<std::int64_t>(batch.labels.size())},
-      {"gradient of the rows [B, T, D]", {b, t, kDim}, model.workspace().d_hidden.size()},
-      {"gradient of the table [V, D]", {v, kDim}, model.table_gradient().size()}};
+      {"gradient of the rows [B, T, D]", {b, t, kBlocksDim}, model.workspace().d_hidden.size()},
+      {"gradient of the table [V, D]", {v, kBlocksDim}, model.table_gradient().size()}};
   const Stage logits{
       "logits [B, T, V]", {b, t, v}, static_cast<std::int64_t>(model.logits(view).size())};
   stages.insert(stages.begin() + 6, logits);
@@ -146,7 +147,7 @@ Outcome run_blocks(const Setting& setting) {
   outcome.figures = {{"B, rows of the block", static_cast<double>(b)},
                      {"T, positions of a row", static_cast<double>(t)},
                      {"V, rows of the table", static_cast<double>(v)},
-                     {"D, width of a row", static_cast<double>(kDim)},
+                     {"D, width of a row", static_cast<double>(kBlocksDim)},
                      {"labels that count", static_cast<double>(batch.counted)},
                      {"loss, nats a token", loss}};
   outcome.method = fmt::format(

@@ -10,11 +10,11 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 32;
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kCapacityLength = 8;
+constexpr std::int64_t kCapacityDim = 32;
+constexpr std::int64_t kCapacityBatch = 64;
 /// What rounding in float32 can take from a mean of some thousand losses.
-constexpr double kRounding = 1e-5;
+constexpr double kCapacityRounding = 1e-5;
 
 }  // namespace
 
@@ -34,7 +34,8 @@ Outcome run_capacity(const Setting& setting) {
   for (const char* mixer : {"none", "mean"}) {
     Line line{mixer, {}, {}};
     for (std::int64_t hidden : {8, 32, 128, 512}) {
-      train::Settings settings = trial_settings(mixer, kLength, kDim, kBatch, steps, setting.seed);
+      train::Settings settings =
+          trial_settings(mixer, kCapacityLength, kCapacityDim, kCapacityBatch, steps, setting.seed);
       settings.hidden = hidden;
       Trial trial(setting.pool, text, settings);
       trial.train_to(steps);
@@ -51,7 +52,7 @@ Outcome run_capacity(const Setting& setting) {
   chart.levels = {{"bigram entropy", entropies.bigram}};
   outcome.figures = {{"bigram entropy", entropies.bigram}, {"unigram entropy", entropies.unigram}};
   outcome.require("none with an MLP of up to 512 units: least loss less the bigram entropy",
-                  least_none - entropies.bigram, Relation::at_least, -kRounding);
+                  least_none - entropies.bigram, Relation::at_least, -kCapacityRounding);
   outcome.require("mean with the same MLP: least loss", least_mean, Relation::less,
                   entropies.bigram);
   outcome.tables.push_back(std::move(table));
@@ -60,7 +61,7 @@ Outcome run_capacity(const Setting& setting) {
       "Characters, T {}, D {}, {} steps of {} windows, an MLP of 8 to 512 hidden units behind the "
       "mixer; the loss over every training pair is compared with the bigram entropy counted from "
       "the same pairs.{}",
-      kLength, kDim, steps, kBatch, text.note);
+      kCapacityLength, kCapacityDim, steps, kCapacityBatch, text.note);
   outcome.reading =
       "Units behind the row of one token can only learn what follows that token: the bigram "
       "entropy is a floor that no number of them passes. What is missing is context, not capacity.";

@@ -10,8 +10,8 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 64;
-constexpr std::int64_t kLabels = 512;  ///< of a step, whatever T is
+constexpr std::int64_t kContextDim = 64;
+constexpr std::int64_t kContextLabels = 512;  ///< of a step, whatever T is
 constexpr const char* kWindow = "window:4";
 
 }  // namespace
@@ -29,8 +29,9 @@ Outcome run_context(const Setting& setting) {
   for (const std::string mixer : {"mean", kWindow}) {
     Line line{mixer, {}, {}};
     for (std::int64_t length : {1, 2, 4, 8, 16, 32, 64}) {
-      Trial trial(setting.pool, text,
-                  trial_settings(mixer, length, kDim, kLabels / length, steps, setting.seed));
+      Trial trial(
+          setting.pool, text,
+          trial_settings(mixer, length, kContextDim, kContextLabels / length, steps, setting.seed));
       trial.train_to(steps);
       const double loss = trial.loss();
       losses[mixer][length] = loss;
@@ -58,7 +59,7 @@ Outcome run_context(const Setting& setting) {
       "Characters in pieces of T, D {}, {} steps of {} labels each, once with the mean of the "
       "whole piece so far and once with the mean of the last 4 rows ({}). Loss over every training "
       "pair.{}",
-      kDim, steps, kLabels, kWindow, text.note);
+      kContextDim, steps, kContextLabels, kWindow, text.note);
   outcome.reading =
       "A mean over more and more rows says less and less about the last one: past a few "
       "characters, longer pieces make it worse. A window keeps its sharpness however long the "

@@ -15,13 +15,13 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 16;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kRows = 32;
-constexpr std::size_t kCompared = 64;
-constexpr std::size_t kShown = 16;
+constexpr std::int64_t kCoordinatesDim = 16;
+constexpr std::int64_t kCoordinatesLength = 8;
+constexpr std::int64_t kCoordinatesRows = 32;
+constexpr std::size_t kCoordinatesCompared = 64;
+constexpr std::size_t kCoordinatesShown = 16;
 // Doubles are equal to 1e-12.
-constexpr double kRounding = 1e-12;
+constexpr double kCoordinatesRounding = 1e-12;
 // A change of a cosine that one can see.
 constexpr double kVisible = 0.01;
 // The longest axis over the shortest one of the stretch.
@@ -138,10 +138,10 @@ std::int64_t changed_neighbours(const Seen& a, const Seen& b) {
 /// One trained model in all coordinates.
 void try_coordinates(base::ThreadPool& pool, const TextIds& text, Trial& trial,
                      const std::string& mixer, std::uint64_t seed, Outcome& outcome, Table& table) {
-  const Change rotation(kDim, 1, seed);
-  const Change stretch(kDim, kStretch, seed);
-  const text::Batch batch = first_windows(text, kRows, kLength);
-  const std::vector<Id> ids = commonest_tokens(text, kCompared);
+  const Change rotation(kCoordinatesDim, 1, seed);
+  const Change stretch(kCoordinatesDim, kStretch, seed);
+  const text::Batch batch = first_windows(text, kCoordinatesRows, kCoordinatesLength);
+  const std::vector<Id> ids = commonest_tokens(text, kCoordinatesCompared);
   const model::Parameters<double> parameters = model::widen(trial.config(), trial.parameters());
   const auto see = [&](const Change* change) {
     return look(pool, trial.config(), parameters, change, proof::view_of(batch), ids);
@@ -153,18 +153,18 @@ void try_coordinates(base::ThreadPool& pool, const TextIds& text, Trial& trial,
     table.rows.push_back({mixer, name, logit_change(before, after), cosine_change(before, after),
                           changed_neighbours(before, after)});
     outcome.require(fmt::format("{}, {}: largest change of a logit", mixer, name),
-                    logit_change(before, after), Relation::at_most, kRounding);
+                    logit_change(before, after), Relation::at_most, kCoordinatesRounding);
   };
   add("rotated", rotated);
   add("stretched", stretched);
   outcome.require(mixer + ", rotated: largest change of a cosine", cosine_change(before, rotated),
-                  Relation::at_most, kRounding);
+                  Relation::at_most, kCoordinatesRounding);
   outcome.require(mixer + ", stretched: largest change of a cosine",
                   cosine_change(before, stretched), Relation::greater, kVisible);
   if (mixer != "mean") return;
-  outcome.pictures.emplace_back(cosine_map("As trained", text, before.pairs, kShown));
-  outcome.pictures.emplace_back(cosine_map("Rotated", text, rotated.pairs, kShown));
-  outcome.pictures.emplace_back(cosine_map("Stretched", text, stretched.pairs, kShown));
+  outcome.pictures.emplace_back(cosine_map("As trained", text, before.pairs, kCoordinatesShown));
+  outcome.pictures.emplace_back(cosine_map("Rotated", text, rotated.pairs, kCoordinatesShown));
+  outcome.pictures.emplace_back(cosine_map("Stretched", text, stretched.pairs, kCoordinatesShown));
 }
 
 }  // namespace
@@ -179,7 +179,9 @@ Outcome run_coordinates(const Setting& setting) {
                "largest change of a cosine", "tokens with another nearest token"},
               {}};
   for (const std::string mixer : {"none", "mean"}) {
-    Trial trial(setting.pool, text, trial_settings(mixer, kLength, kDim, 64, steps, setting.seed));
+    Trial trial(
+        setting.pool, text,
+        trial_settings(mixer, kCoordinatesLength, kCoordinatesDim, 64, steps, setting.seed));
     trial.train_to(steps);
     try_coordinates(setting.pool, text, trial, mixer, setting.seed, outcome, table);
   }
@@ -190,7 +192,8 @@ Outcome run_coordinates(const Setting& setting) {
       "are rotated, or rotated, stretched along the axes by up to {} to 1 and rotated again, which "
       "is what any invertible matrix does; the layer that reads them gets the inverse. Compared "
       "are the logits of the first {} windows and the cosines of the {} commonest tokens.{}",
-      kDim, kLength, steps, setting.seed, text.unit(), kStretch, kRows, kCompared, text.note);
+      kCoordinatesDim, kCoordinatesLength, steps, setting.seed, text.unit(), kStretch,
+      kCoordinatesRows, kCoordinatesCompared, text.note);
   outcome.reading =
       outcome.holds()
           ? "No column of the table is a drawer with a meaning of its own: the same model can be "

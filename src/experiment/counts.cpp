@@ -12,10 +12,10 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 8;
+constexpr std::int64_t kCountsDim = 8;
 constexpr std::size_t kTextBytes = std::size_t{1} << 20;
-constexpr std::size_t kShown = 24;
-constexpr std::size_t kListed = 200;
+constexpr std::size_t kCountsShown = 24;
+constexpr std::size_t kCountsListed = 200;
 
 using Mask = std::vector<std::uint8_t>;
 
@@ -32,16 +32,16 @@ OnesGradient<T> ones_gradient(base::ThreadPool& pool, const TextIds& text, const
   const base::View1<const std::uint8_t> visible(mask.data(), {text.size()});
   rows::ScatterPlan plan;
   rows::make_scatter_plan({text.ids.data(), {text.size()}}, visible, rows, kNoId, plan);
-  base::Array<T> ones(text.size() * kDim);
+  base::Array<T> ones(text.size() * kCountsDim);
   ones.fill(1);
-  const base::View2<const T> upstream = std::as_const(ones).view(text.size(), kDim);
-  OnesGradient<T> gradient{base::Array<T>(rows * kDim), base::Array<T>(rows * kDim)};
-  rows::lookup_backward_dense<T>(pool, plan, upstream, gradient.dense.view(rows, kDim));
+  const base::View2<const T> upstream = std::as_const(ones).view(text.size(), kCountsDim);
+  OnesGradient<T> gradient{base::Array<T>(rows * kCountsDim), base::Array<T>(rows * kCountsDim)};
+  rows::lookup_backward_dense<T>(pool, plan, upstream, gradient.dense.view(rows, kCountsDim));
   rows::TouchedRows<T> touched;
   rows::lookup_backward<T>(pool, plan, upstream, touched);
   for (std::int64_t u = 0; u < touched.count(); ++u) {
     const std::int64_t id = touched.ids[static_cast<std::size_t>(u)];
-    std::copy_n(touched.row(u), kDim, gradient.from_rows.data() + id * kDim);
+    std::copy_n(touched.row(u), kCountsDim, gradient.from_rows.data() + id * kCountsDim);
   }
   return gradient;
 }
@@ -51,7 +51,7 @@ template <Real T>
 std::int64_t wrong_values(const base::Array<T>& gradient, const std::vector<std::int64_t>& counts) {
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < gradient.size(); ++i) {
-    const auto id = static_cast<std::size_t>(i / kDim);
+    const auto id = static_cast<std::size_t>(i / kCountsDim);
     const std::int64_t count = id < counts.size() ? counts[id] : 0;
     wrong += !(gradient[i] == static_cast<T>(count));
   }
@@ -75,11 +75,11 @@ void show_counts(Outcome& outcome, const TextIds& text, const base::Array<float>
               {}};
   BarChart chart{
       "The commonest tokens", "gradient of a row, every value", {}, {"gradient"}, {}, {}};
-  for (Id id : commonest_tokens(text, kListed)) {
-    const auto value = static_cast<double>(gradient[id * kDim]);
+  for (Id id : commonest_tokens(text, kCountsListed)) {
+    const auto value = static_cast<double>(gradient[id * kCountsDim]);
     table.rows.push_back(
         {text.spelling(id), std::int64_t{id}, counts[static_cast<std::size_t>(id)], value});
-    if (chart.groups.size() == kShown) continue;
+    if (chart.groups.size() == kCountsShown) continue;
     chart.groups.push_back(text.spelling(id));
     chart.values.push_back(value);
   }
@@ -99,9 +99,9 @@ Outcome run_counts(const Setting& setting) {
   require_counts(outcome, "float64", ones_gradient<double>(setting.pool, text, mask), counts);
   show_counts(outcome, text, single.dense, counts);
   double spare = 0;
-  for (std::int64_t c = 0; c < kDim; ++c) {
-    spare =
-        std::max(spare, std::abs(static_cast<double>(single.dense[text.vocab_size() * kDim + c])));
+  for (std::int64_t c = 0; c < kCountsDim; ++c) {
+    spare = std::max(
+        spare, std::abs(static_cast<double>(single.dense[text.vocab_size() * kCountsDim + c])));
   }
   outcome.require("a spare row that no position reads: largest value of its gradient", spare,
                   Relation::equal, 0);
@@ -117,7 +117,7 @@ Outcome run_counts(const Setting& setting) {
       "to add but ones; its result is compared with counts made without it, in float32 and "
       "float64, "
       "as a dense gradient and as touched rows, and once with every third position masked.{}",
-      text.size(), text.vocab_size(), kDim, text.note);
+      text.size(), text.vocab_size(), kCountsDim, text.note);
   outcome.reading =
       "The gradient of a row is a sum over the places that read it: a token that occurs 100 times "
       "gets 100 contributions, and one that does not occur gets exactly none.";

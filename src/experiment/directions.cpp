@@ -14,7 +14,7 @@ namespace {
 using Vector = std::vector<double>;
 
 // Rounding of a few operations in float64.
-constexpr double kRounding = 1e-12;
+constexpr double kDirectionsRounding = 1e-12;
 
 inspect::Similarity compare(const Vector& a, const Vector& b) {
   const auto view = [](const Vector& vector) {
@@ -67,14 +67,14 @@ void require_lengths(Outcome& outcome, Table& table, const Vector& a, const Vect
   add_row(table, "a ten times as long, and b", longer, b);
   outcome.require("a ten times as long: change of the cosine",
                   std::abs(after.cosine.value_or(2) - before.cosine.value_or(-2)),
-                  Relation::at_most, kRounding);
+                  Relation::at_most, kDirectionsRounding);
   outcome.require("a ten times as long: dot over ten times the dot before, difference over lengths",
                   std::abs(after.dot - kFactor * before.dot) / (after.norm_a * after.norm_b),
-                  Relation::at_most, kRounding);
+                  Relation::at_most, kDirectionsRounding);
   const double sides = before.norm_a * before.norm_a + before.norm_b * before.norm_b;
   outcome.require("Euclidean squared against lengths squared less twice the dot, difference",
                   std::abs(before.euclidean * before.euclidean - (sides - 2 * before.dot)) / sides,
-                  Relation::at_most, kRounding);
+                  Relation::at_most, kDirectionsRounding);
 }
 
 LineChart picture(const Vector& a, const Vector& b) {

@@ -10,8 +10,8 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::size_t kPrinted = 16;  // rows and columns up to which values stand in the cells
-constexpr std::size_t kShown = 64;    // rows and columns that are drawn at most
+constexpr std::size_t kPrinted = 16;       // rows and columns up to which values stand in the cells
+constexpr std::size_t kHeatMapShown = 64;  // rows and columns that are drawn at most
 constexpr std::int64_t kRowName = 18, kColumnName = 20;  // letters
 constexpr double kWide = 480;    // pixels from which a map takes the whole width of the page
 constexpr double kLetter = 7.3;  // pixels
@@ -81,8 +81,8 @@ double value_at(const HeatMap& map, std::size_t row, std::size_t column) {
 
 Layout layout_of(const HeatMap& map) {
   Layout layout;
-  layout.rows = std::min(map.rows.size(), kShown);
-  layout.columns = std::min(map.columns.size(), kShown);
+  layout.rows = std::min(map.rows.size(), kHeatMapShown);
+  layout.columns = std::min(map.columns.size(), kHeatMapShown);
   layout.printed = layout.rows <= kPrinted && layout.columns <= kPrinted;
   layout.cell_width = layout.columns <= 32 ? 18 : 13;
   layout.cell_height = layout.rows <= 32 ? 18 : 13;

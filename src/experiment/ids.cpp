@@ -14,12 +14,12 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kRows = 32;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 16;
-constexpr double kRate = 0.1;
+constexpr std::int64_t kIdsRows = 32;
+constexpr std::int64_t kIdsLength = 8;
+constexpr std::int64_t kIdsDim = 16;
+constexpr double kIdsRate = 0.1;
 // Sums over V run in another order, and the steps carry their rounding on.
-constexpr double kRounding = 1e-12;
+constexpr double kIdsRounding = 1e-12;
 
 /// new id = order[old id].
 using Order = std::vector<Id>;
@@ -68,8 +68,8 @@ struct Subject {
 std::vector<Subject> subjects(std::int64_t vocab_size) {
   model::ModelConfig config;
   config.vocab_size = vocab_size;
-  config.dim = kDim;
-  config.hidden = kDim;
+  config.dim = kIdsDim;
+  config.hidden = kIdsDim;
   Subject mean{"mean, untied", config};
   config.mixer = {context::MixerKind::none, 0};
   config.hidden = 0;
@@ -92,7 +92,7 @@ Line train(base::ThreadPool& pool, const Subject& subject, const text::Batch& ba
   Line line{name, {}, {}};
   for (int step = 0; step < steps; ++step) {
     line.x.push_back(step);
-    line.y.push_back(model.step(proof::view_of(batch), kRate));
+    line.y.push_back(model.step(proof::view_of(batch), kIdsRate));
   }
   return line;
 }
@@ -110,7 +110,7 @@ double largest_difference(const Line& a, const Line& b) {
 Outcome run_ids(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_text(setting.text, text::TokenizerKind::character);
-  const text::Batch batch = first_windows(text, kRows, kLength);
+  const text::Batch batch = first_windows(text, kIdsRows, kIdsLength);
   const int steps = setting.quick ? 60 : 300;
   const Order backwards = reversed(text.vocab_size());
   const Order mixed = shuffled(text.vocab_size(), setting.seed);
@@ -134,11 +134,11 @@ Outcome run_ids(const Setting& setting) {
     for (std::size_t i : {1U, 2U}) {
       outcome.require(
           fmt::format("{}, {}: largest difference of a loss", subject.name, chart.lines[i].name),
-          largest_difference(chart.lines[0], chart.lines[i]), Relation::at_most, kRounding);
+          largest_difference(chart.lines[0], chart.lines[i]), Relation::at_most, kIdsRounding);
     }
     outcome.require(
         fmt::format("{}, {}: largest difference of a loss", subject.name, chart.lines[3].name),
-        largest_difference(chart.lines[0], chart.lines[3]), Relation::greater, kRounding);
+        largest_difference(chart.lines[0], chart.lines[3]), Relation::greater, kIdsRounding);
     outcome.pictures.emplace_back(std::move(chart));
   }
   outcome.tables.push_back(std::move(table));
@@ -147,7 +147,7 @@ Outcome run_ids(const Setting& setting) {
       "rate {}, {} steps, seed {}). Then every id is given another number, and the rows of table, "
       "head and bias move along; the losses of all steps are compared. The control gives new "
       "numbers and leaves the rows where they are.{}",
-      batch.counted, kDim, kRate, steps, setting.seed, text.note);
+      batch.counted, kIdsDim, kIdsRate, steps, setting.seed, text.note);
   outcome.reading =
       outcome.holds()
           ? "An id is only the number of a row: that 7 is larger than 3 means nothing to the "

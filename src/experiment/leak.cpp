@@ -12,12 +12,12 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 64;
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kLeakDim = 64;
+constexpr std::int64_t kLeakBatch = 64;
 constexpr std::int64_t kSampled = 48;  ///< tokens of a sample
 constexpr double kTemperature = 0.7;
 /// What rounding in float32 can take from a mean of some thousand losses.
-constexpr double kRounding = 1e-5;
+constexpr double kLeakRounding = 1e-5;
 
 /// One kind of token and the length of its pieces.
 struct Part {
@@ -72,7 +72,7 @@ Scores train(const Setting& setting, const TextIds& text, const Part& part, cons
              double* entropy) {
   const std::int64_t steps = setting.quick ? 500 : 1500;
   Trial trial(setting.pool, text,
-              trial_settings(mixer, part.length, kDim, kBatch, steps, setting.seed));
+              trial_settings(mixer, part.length, kLeakDim, kLeakBatch, steps, setting.seed));
   trial.train_to(steps);
   if (entropy != nullptr) *entropy = window_label_entropy(trial);
   return {trial.loss(), trial.prefix_loss(), sample(trial, text, part.length, setting.seed)};
@@ -105,9 +105,9 @@ void judge_part(const Setting& setting, const Part& part, Outcome& outcome, Tabl
   add("centred", centred, mean.with_future);
   outcome.figures.push_back({where + ": label entropy of a window", entropy});
   outcome.require(where + ": mean, loss from the prefix alone less the loss it was trained on",
-                  std::abs(mean.prefix_alone - mean.with_future), Relation::at_most, kRounding);
+                  std::abs(mean.prefix_alone - mean.with_future), Relation::at_most, kLeakRounding);
   outcome.require(where + ": full-mean, loss less the label entropy of a window",
-                  full.with_future - entropy, Relation::at_least, -kRounding);
+                  full.with_future - entropy, Relation::at_least, -kLeakRounding);
   outcome.require(where + ": centred, loss with the future", centred.with_future, Relation::less,
                   centred.prefix_alone);
   outcome.require(where + ": centred, loss from the prefix alone", centred.prefix_alone,
@@ -142,7 +142,7 @@ Outcome run_leak(const Setting& setting) {
       "honest causal mean, full-mean (one mean of the whole piece for all its positions) and "
       "centred (mean of t-1, t and t+1). Each is scored as it was trained, and again with "
       "everything behind a position hidden, as it would have to predict in use.{}",
-      kDim, setting.quick ? 500 : 1500, kBatch,
+      kLeakDim, setting.quick ? 500 : 1500, kLeakBatch,
       encode_text(setting.text, text::TokenizerKind::character).note);
   outcome.reading =
       "A leak shows as soon as the future is hidden: the loss jumps, past that of an honest model. "

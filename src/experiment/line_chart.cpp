@@ -13,12 +13,12 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr double kHeight = 250;                   // of the plot, in pixels
-constexpr double kAround = 28 + 46;               // above and below it, as in report.css
-constexpr double kUnits = 1000;                   // of the stretched coordinates along x
-constexpr double kUsualWidth = 400, kLetter = 7;  // to guess what a name would cover
-constexpr std::size_t kMarkersALine = 9;          // about as many stand on a line
-constexpr std::size_t kMostHits = 1500;           // points with a tooltip of their own
+constexpr double kHeight = 250;                            // of the plot, in pixels
+constexpr double kLineChartAround = 28 + 46;               // above and below it, as in report.css
+constexpr double kUnits = 1000;                            // of the stretched coordinates along x
+constexpr double kUsualWidth = 400, kLineChartLetter = 7;  // to guess what a name would cover
+constexpr std::size_t kMarkersALine = 9;                   // about as many stand on a line
+constexpr std::size_t kMostHits = 1500;                    // points with a tooltip of their own
 
 /// A point of a line on the plot.
 struct Place {
@@ -216,7 +216,7 @@ bool add_levels(const LineChart& chart, const Plot& plot, const std::vector<Plac
     const double line = plot.y_pixels(level.y);
     svg += line_svg(level_class(i), "0", line, "100%", line);
     const std::string text = short_text(level.name, kLabelLength) + " " + number_text(level.y);
-    const double share = kLetter * static_cast<double>(length_of(text)) / kUsualWidth;
+    const double share = kLineChartLetter * static_cast<double>(length_of(text)) / kUsualWidth;
     const std::optional<LevelName> name = best_name(chart, plot, places, taken, line, share);
     all = all && name && length_of(level.name) <= kLabelLength;
     if (!name) continue;
@@ -318,8 +318,8 @@ std::string line_chart_html(const LineChart& chart, const std::string& id) {
   body += fmt::format(
       "<svg class=\"plot {}\" id=\"{}\" height=\"{}\" role=\"img\" "
       "aria-label=\"{}\">{}{}{}</svg>\n",
-      left_room(letters), id, kHeight + kAround, escape_html(name), axes_svg(chart, plot, letters),
-      lines, levels);
+      left_room(letters), id, kHeight + kLineChartAround, escape_html(name),
+      axes_svg(chart, plot, letters), lines, levels);
   if (plot.left_out() > 0) {
     body +=
         nothing_html(fmt::format("{} values that are not above 0 have no place on a "

@@ -11,9 +11,9 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 16;
+constexpr std::int64_t kNoFutureRows = 4;
+constexpr std::int64_t kNoFutureLength = 8;
+constexpr std::int64_t kNoFutureDim = 16;
 constexpr const char* kMixers[] = {"none", "mean", "window:3", "concat:4", "full-mean", "centred"};
 
 /// What changing the token at one position does to the logits, [T changed, T looked at].
@@ -27,8 +27,8 @@ Effects change_tokens(const Setting& setting, const TextIds& text, text::Batch b
                       const std::string& mixer) {
   model::ModelConfig config;
   config.vocab_size = text.vocab_size();
-  config.dim = kDim;
-  config.hidden = kDim;
+  config.dim = kNoFutureDim;
+  config.hidden = kNoFutureDim;
   config.mixer = context::parse_mixer(mixer);
   BatchModel<float> model(setting.pool, config);
   model.draw(setting.seed);
@@ -78,7 +78,7 @@ HeatMap picture(const std::string& mixer, const Effects& effects, std::int64_t l
 Outcome run_no_future(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_text(setting.text, text::TokenizerKind::character);
-  const text::Batch batch = first_windows(text, kRows, kLength);
+  const text::Batch batch = first_windows(text, kNoFutureRows, kNoFutureLength);
   Table table{"changes",
               "Logits that one changed token moves",
               {"mixer", "before the token", "at the token or behind it"},
@@ -102,7 +102,7 @@ Outcome run_no_future(const Setting& setting) {
       "{} windows of {} characters go through each model (D {}, drawn from the seed); then the "
       "token at one position is exchanged in all of them, for each position in turn, and every "
       "logit is compared bit for bit. full-mean and centred read later positions on purpose.{}",
-      batch.rows, batch.length, kDim, text.note);
+      batch.rows, batch.length, kNoFutureDim, text.note);
   outcome.reading =
       "A prediction that would change with the tokens behind it has seen the answer. For causal "
       "mixers the upper triangle is exactly zero; the two controls show that the test can fail.";

@@ -11,24 +11,24 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 64;
+constexpr std::int64_t kOverfitDim = 64;
 constexpr std::int64_t kPointSteps = 25;  ///< between the points of a curve
 constexpr std::int64_t kShownLength = 8;
-constexpr std::int64_t kLabels = 512;  ///< of a step, whatever T is
+constexpr std::int64_t kOverfitLabels = 512;  ///< of a step, whatever T is
 /// Steps after which the lengths are compared: with enough of them any text is learned by heart.
-constexpr std::int64_t kSteps = 400;
+constexpr std::int64_t kOverfitSteps = 400;
 /// What rounding in float32 can take from a mean of some thousand losses.
-constexpr double kRounding = 1e-5;
+constexpr double kOverfitRounding = 1e-5;
 
 /// How much is trained.
 struct Effort {
-  explicit Effort(bool quick) : steps(quick ? kSteps : 1500), seeds(quick ? 2 : 5) {}
+  explicit Effort(bool quick) : steps(quick ? kOverfitSteps : 1500), seeds(quick ? 2 : 5) {}
   std::int64_t steps, seeds;
 };
 
 /// Losses of one mixer at one T, a value a seed.
 struct Losses {
-  std::vector<double> values;  ///< after kSteps
+  std::vector<double> values;  ///< after kOverfitSteps
   std::vector<double> later;   ///< after all steps
   double bigram = 0, unigram = 0;
   Line curve;
@@ -42,13 +42,13 @@ Losses train(const Setting& setting, const TextIds& text, const std::string& mix
   Losses losses;
   for (std::int64_t i = 0; i < effort.seeds; ++i) {
     Trial trial(setting.pool, text,
-                trial_settings(mixer, length, kDim, kLabels / length, effort.steps,
+                trial_settings(mixer, length, kOverfitDim, kOverfitLabels / length, effort.steps,
                                setting.seed + static_cast<std::uint64_t>(i)));
     if (i == 0 && length == kShownLength) {
       losses.curve = trial.train_with_curve(mixer, effort.steps / kPointSteps);
-      losses.values.push_back(losses.curve.y[kSteps / kPointSteps]);
+      losses.values.push_back(losses.curve.y[kOverfitSteps / kPointSteps]);
     } else {
-      trial.train_to(kSteps);
+      trial.train_to(kOverfitSteps);
       losses.values.push_back(trial.loss());
     }
     trial.train_to(effort.steps);
@@ -61,9 +61,9 @@ Losses train(const Setting& setting, const TextIds& text, const std::string& mix
 }
 
 /// One kind of token: curves at T 8, the mean's loss over T, and the current-token control.
-class Part {
+class OverfitPart {
  public:
-  Part(const Setting& setting, text::TokenizerKind kind, Outcome& outcome, Table& table)
+  OverfitPart(const Setting& setting, text::TokenizerKind kind, Outcome& outcome, Table& table)
       : setting_(setting), text_(encode_text(setting.text, kind)), outcome_(outcome) {
     none_ = train(setting, text_, "none", kShownLength);
     add_row(table, "none", kShownLength, none_);
@@ -105,7 +105,7 @@ class Part {
 
   void judge_none() {
     outcome_.require(fmt::format("none, {}: least loss less the bigram entropy", text_.unit()),
-                     none_.least() - none_.bigram, Relation::at_least, -kRounding);
+                     none_.least() - none_.bigram, Relation::at_least, -kOverfitRounding);
   }
 
   void draw() {
@@ -125,13 +125,14 @@ class Part {
       line.x.push_back(static_cast<double>(length));
       line.y.push_back(mean_of(losses.values));
     }
-    outcome_.pictures.emplace_back(LineChart{fmt::format("By {}: longer pieces", text_.unit()),
-                                             "piece length T",
-                                             fmt::format("loss after {} steps, nats", kSteps),
-                                             true,
-                                             false,
-                                             {line},
-                                             {{"bigram entropy", shown.bigram}}});
+    outcome_.pictures.emplace_back(
+        LineChart{fmt::format("By {}: longer pieces", text_.unit()),
+                  "piece length T",
+                  fmt::format("loss after {} steps, nats", kOverfitSteps),
+                  true,
+                  false,
+                  {line},
+                  {{"bigram entropy", shown.bigram}}});
   }
 
   const Setting& setting_;
@@ -148,12 +149,12 @@ Outcome run_overfit(const Setting& setting) {
   const Effort effort(setting.quick);
   const std::string end = fmt::format("mean of the seeds after {} steps", effort.steps);
   Table table{"losses",
-              fmt::format("Loss over every training pair after {} steps, nats", kSteps),
+              fmt::format("Loss over every training pair after {} steps, nats", kOverfitSteps),
               {"tokens", "mixer", "piece length T", "mean of the seeds", "least", "most",
                "bigram entropy", "unigram entropy", "below the bigram entropy for every seed", end},
               {}};
-  const Part characters(setting, text::TokenizerKind::character, outcome, table);
-  const Part words(setting, text::TokenizerKind::word, outcome, table);
+  const OverfitPart characters(setting, text::TokenizerKind::character, outcome, table);
+  const OverfitPart words(setting, text::TokenizerKind::word, outcome, table);
   for (std::int64_t length : {4, 8}) {
     outcome.require(characters.name(length) + ": most of the seeds' losses",
                     characters.mean(length).most(), Relation::less, characters.mean(length).bigram);
@@ -168,7 +169,7 @@ Outcome run_overfit(const Setting& setting) {
       "steps of {} labels, {} seeds, characters and words, pieces of T 4 to 64. They are judged "
       "after {} steps: with more and more of them longer pieces pass the bigram entropy too. "
       "Losses are over every training pair; the entropies are counted from those same pairs.{}",
-      kDim, effort.steps, kLabels, effort.seeds, kSteps, characters.note());
+      kOverfitDim, effort.steps, kOverfitLabels, effort.seeds, kOverfitSteps, characters.note());
   outcome.reading =
       "A current-token model can learn which token follows which, and no more: the bigram entropy "
       "is its floor. " +

@@ -14,11 +14,11 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kRows = 8;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 16;
-constexpr int kSteps = 50;
-constexpr double kRate = 0.01;
+constexpr std::int64_t kPaddingRows = 8;
+constexpr std::int64_t kPaddingLength = 8;
+constexpr std::int64_t kPaddingDim = 16;
+constexpr int kPaddingSteps = 50;
+constexpr double kPaddingRate = 0.01;
 constexpr double kDecay = 0.1;
 
 /// How padding is declared, and what became of the pad row.
@@ -79,12 +79,12 @@ double train(base::ThreadPool& pool, const model::ModelConfig& config,
   model.find_gradients(batch);
   square = 0;
   const base::Array<float> gradient = model.table_gradient();
-  for (std::int64_t c = 0; c < kDim; ++c) {
-    const auto value = static_cast<double>(gradient[pad * kDim + c]);
+  for (std::int64_t c = 0; c < kPaddingDim; ++c) {
+    const auto value = static_cast<double>(gradient[pad * kPaddingDim + c]);
     square += value * value;
   }
   each.gradient = std::sqrt(square);
-  for (int step = 0; step < kSteps; ++step) model.step(batch, kRate);
+  for (int step = 0; step < kPaddingSteps; ++step) model.step(batch, kPaddingRate);
   square = 0;
   for (std::size_t c = 0; c < before.size(); ++c) {
     const double change = static_cast<double>(row[static_cast<std::int64_t>(c)]) - before[c];
@@ -101,9 +101,9 @@ void run_case(base::ThreadPool& pool, const text::Batch& whole, std::int64_t voc
   if (!each.attention_mask) view.mask = {};
   model::ModelConfig config;
   config.vocab_size = vocab_size + 1;
-  config.dim = kDim;
+  config.dim = kPaddingDim;
   config.mixer = {each.mixer, 0};
-  config.hidden = each.mixer == context::MixerKind::none ? 0 : kDim;
+  config.hidden = each.mixer == context::MixerKind::none ? 0 : kPaddingDim;
   if (each.pad_id) config.pad_id = pad;
   each.moved_undecayed = train(pool, config, view, pad, 0, seed, each);
   each.moved = train(pool, config, view, pad, kDecay, seed, each);
@@ -174,7 +174,7 @@ void judge(Outcome& outcome, const std::vector<Case>& cases) {
           range_of(cases, sees_padding, &Case::gradient).least, Relation::greater);
   require("label mask alone, other cases: largest first gradient of the pad row",
           range_of(cases, sees_none, &Case::gradient).most, Relation::equal);
-  const double expected = 1 - std::pow(1 - kRate * kDecay, kSteps);
+  const double expected = 1 - std::pow(1 - kPaddingRate * kDecay, kPaddingSteps);
   double difference = 0;
   for (const Case& each : cases) {
     if (!masked(each)) continue;
@@ -182,7 +182,7 @@ void judge(Outcome& outcome, const std::vector<Case>& cases) {
   }
   outcome.figures.push_back({"share of its length that decay alone takes", expected});
   outcome.require("no pad id, both masks, decay: share of the length lost against decay alone",
-                  difference, Relation::at_most, kSteps * 6e-8);
+                  difference, Relation::at_most, kPaddingSteps * 6e-8);
 }
 
 void show(Outcome& outcome, const std::vector<Case>& cases) {
@@ -223,7 +223,7 @@ void show(Outcome& outcome, const std::vector<Case>& cases) {
 Outcome run_padding(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_text(setting.text, text::TokenizerKind::character);
-  const text::Batch whole = first_windows(text, kRows, kLength);
+  const text::Batch whole = first_windows(text, kPaddingRows, kPaddingLength);
   std::vector<Case> cases = all_cases();
   for (Case& each : cases) {
     run_case(setting.pool, whole, text.vocab_size(), setting.seed, each);
@@ -240,7 +240,8 @@ Outcome run_padding(const Setting& setting) {
       "and "
       "mean. Of the pad row: its first gradient, and how far {} steps of AdamW (rate {}) move it, "
       "with weight decay {} and without. D {}, seed {}.{}",
-      whole.rows, kLength, kSteps, kRate, kDecay, kDim, setting.seed, text.note);
+      whole.rows, kPaddingLength, kPaddingSteps, kPaddingRate, kDecay, kPaddingDim, setting.seed,
+      text.note);
   outcome.reading =
       "Only the pad id keeps the pad row in its place. Both masks together take its gradient away "
       "and so hide that the pad id is missing, but weight decay goes on shrinking the row. A label "

@@ -12,25 +12,26 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 32;
+constexpr std::int64_t kPositionsLength = 8;
+constexpr std::int64_t kPositionsDim = 32;
 constexpr Id kNouns = 8;
 constexpr Id kThen = kNouns;
 constexpr Id kIt = kNouns + 1;
 constexpr int kPronounSteps = 400;
-constexpr double kRounding = 1e-5;
+constexpr double kPositionsRounding = 1e-5;
 
 /// Largest change of the last position's logits, over the largest logit, when the tokens before it
 /// change their order.
 double effect_of_order(const Setting& setting, const TextIds& text, const char* mixer,
                        std::int64_t steps) {
-  Trial trial(setting.pool, text, trial_settings(mixer, kLength, kDim, 32, steps, setting.seed));
+  Trial trial(setting.pool, text,
+              trial_settings(mixer, kPositionsLength, kPositionsDim, 32, steps, setting.seed));
   trial.train_to(steps);
   const std::int64_t vocab_size = text.vocab_size();
   double change = 0, largest = 0;
-  for (std::int64_t begin = 0; begin + kLength <= std::min<std::int64_t>(text.size(), 256);
-       begin += kLength) {
-    std::vector<Id> ids(text.ids.begin() + begin, text.ids.begin() + begin + kLength);
+  for (std::int64_t begin = 0; begin + kPositionsLength <= std::min<std::int64_t>(text.size(), 256);
+       begin += kPositionsLength) {
+    std::vector<Id> ids(text.ids.begin() + begin, text.ids.begin() + begin + kPositionsLength);
     const std::vector<float> before = trial.logits(ids);
     std::reverse(ids.begin(), ids.end() - 1);
     const std::vector<float> after = trial.logits(ids);
@@ -62,8 +63,8 @@ text::Batch pronoun_batch() {
 Line learn_pronouns(const Setting& setting, const char* mixer) {
   model::ModelConfig config;
   config.vocab_size = kIt + 1;
-  config.dim = kDim;
-  config.hidden = kDim;
+  config.dim = kPositionsDim;
+  config.hidden = kPositionsDim;
   config.mixer = context::parse_mixer(mixer);
   BatchModel<float> model(setting.pool, config);
   model.draw(setting.seed);
@@ -82,11 +83,13 @@ Line learn_pronouns(const Setting& setting, const char* mixer) {
 
 /// Values of the row of one id that differ between any two positions of one sequence.
 std::int64_t rows_that_differ(const Setting& setting, const TextIds& text) {
-  Trial trial(setting.pool, text, trial_settings("mean", kLength, kDim, 32, 1, setting.seed));
+  Trial trial(setting.pool, text,
+              trial_settings("mean", kPositionsLength, kPositionsDim, 32, 1, setting.seed));
   const Id id = commonest_tokens(text, 1).front();
-  const std::vector<float> rows = trial.rows(std::vector<Id>(kLength, id));
+  const std::vector<float> rows = trial.rows(std::vector<Id>(kPositionsLength, id));
   std::int64_t differ = 0;
-  for (std::size_t i = kDim; i < rows.size(); ++i) differ += rows[i] != rows[i - kDim];
+  for (std::size_t i = kPositionsDim; i < rows.size(); ++i)
+    differ += rows[i] != rows[i - kPositionsDim];
   return differ;
 }
 
@@ -96,7 +99,7 @@ void judge_pronouns(const Setting& setting, Outcome& outcome) {
   outcome.figures.push_back({"pronoun: loss of mean, nats", mean.y.back()});
   outcome.figures.push_back({"pronoun: loss of concat:4, nats", concat.y.back()});
   outcome.require("mean: loss behind \"it\" less ln 2, the doubt between two nouns",
-                  mean.y.back() - std::numbers::ln2, Relation::at_least, -kRounding);
+                  mean.y.back() - std::numbers::ln2, Relation::at_least, -kPositionsRounding);
   outcome.require("concat:4: loss behind \"it\"", concat.y.back(), Relation::less,
                   std::numbers::ln2);
   outcome.pictures.emplace_back(LineChart{"Which of two nouns came last",
@@ -125,7 +128,7 @@ Outcome run_positions(const Setting& setting) {
     const bool blind = std::string_view(mixer) == "mean";
     outcome.require(
         fmt::format("{}: change of the scores when the history is reversed, relative", mixer),
-        effect, blind ? Relation::at_most : Relation::greater, kRounding);
+        effect, blind ? Relation::at_most : Relation::greater, kPositionsRounding);
     table.rows.push_back({std::string(mixer), effect});
   }
   outcome.tables.push_back(std::move(table));
@@ -135,7 +138,7 @@ Outcome run_positions(const Setting& setting) {
       "{2}) score the token behind pieces of the text, and again with the history of each piece "
       "reversed. Then {3} nouns in sentences \"A then B it\": behind \"it\" stands the noun that "
       "came last; {4} steps over all pairs.{5}",
-      kLength, steps, kDim, kNouns, kPronounSteps, text.note);
+      kPositionsLength, steps, kPositionsDim, kNouns, kPronounSteps, text.note);
   outcome.reading =
       "A row does not know where it stands, and a mean does not know in which order it was "
       "summed. A pronoun that points to the later of two nouns costs such a model ln 2 nats for "

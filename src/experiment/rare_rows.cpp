@@ -12,12 +12,12 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 32;
-constexpr std::int64_t kBatch = 2;
-constexpr std::int64_t kSteps = 60;
-constexpr double kSignificance = 0.01;
-constexpr std::size_t kListed = 200;
+constexpr std::int64_t kRareRowsLength = 8;
+constexpr std::int64_t kRareRowsDim = 32;
+constexpr std::int64_t kRareRowsBatch = 2;
+constexpr std::int64_t kRareRowsSteps = 60;
+constexpr double kRareRowsSignificance = 0.01;
+constexpr std::size_t kRareRowsListed = 200;
 
 /// How far each row that was read moved from where it was drawn.
 struct Journey {
@@ -26,20 +26,21 @@ struct Journey {
 };
 
 Journey travel(const Setting& setting, const TextIds& text, const std::string& optimizer) {
-  train::Settings settings = trial_settings("mean", kLength, kDim, kBatch, kSteps, setting.seed);
+  train::Settings settings = trial_settings("mean", kRareRowsLength, kRareRowsDim, kRareRowsBatch,
+                                            kRareRowsSteps, setting.seed);
   settings.optimizer = optimizer;
   settings.row_updates = "lazy";
   settings.weight_decay = 0;
   if (optimizer == "sgd") settings.lr = 0.1;
   Trial trial(setting.pool, text, settings);
   const model::Parameters<float> before = trial.parameters();
-  trial.train_to(kSteps);
+  trial.train_to(kRareRowsSteps);
   Journey journey;
   for (Id id = 0; id < text.vocab_size(); ++id) {
     const std::int64_t updates = trial.ledger().updates[static_cast<std::size_t>(id)];
     if (updates == 0) continue;
     double sum = 0;
-    for (std::int64_t d = 0; d < kDim; ++d) {
+    for (std::int64_t d = 0; d < kRareRowsDim; ++d) {
       const double step = static_cast<double>(trial.parameters().token_embedding()[id][d]) -
                           static_cast<double>(before.token_embedding()[id][d]);
       sum += step * step;
@@ -70,7 +71,7 @@ void list_rows(Outcome& outcome, const TextIds& text, const Journey& adamw, cons
               "Each row's way",
               {"token", "id", "updates", "distance moved under adamw", "distance moved under sgd"},
               {}};
-  for (std::size_t i = 0; i < adamw.ids.size() && i < kListed; ++i) {
+  for (std::size_t i = 0; i < adamw.ids.size() && i < kRareRowsListed; ++i) {
     table.rows.push_back({text.spelling(adamw.ids[i]), std::int64_t{adamw.ids[i]},
                           static_cast<std::int64_t>(adamw.updates[i]), adamw.distances[i],
                           sgd.distances[i]});
@@ -94,7 +95,7 @@ Outcome run_rare_rows(const Setting& setting) {
     outcome.require(fmt::format("{}: Spearman's rank correlation of updates and distance", name),
                     rank.rho, Relation::greater, 0);
     outcome.require(fmt::format("{}: share of random orders with as high a correlation", name),
-                    rank.p_value, Relation::at_most, kSignificance);
+                    rank.p_value, Relation::at_most, kRareRowsSignificance);
     chart.lines.push_back(mean_by_updates(name, *journey));
   }
   outcome.figures.push_back({"rows read", static_cast<double>(adamw.ids.size())});
@@ -106,7 +107,8 @@ Outcome run_rare_rows(const Setting& setting) {
       "that read a row; that count is compared with the Euclidean distance of the row from where "
       "it was drawn, over all rows that were read, by ranks, with a permutation test of {} random "
       "orders.{}",
-      kLength, kDim, kSteps, kBatch, text.unit(), permutations, text.note);
+      kRareRowsLength, kRareRowsDim, kRareRowsSteps, kRareRowsBatch, text.unit(), permutations,
+      text.note);
   outcome.reading =
       "A row learns only in the steps that read it. Rare tokens are still near their random start "
       "when common ones have long left theirs.";

@@ -11,10 +11,10 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kRows = 2;
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 16;
-constexpr std::size_t kShown = 24;
+constexpr std::int64_t kRowGradientsRows = 2;
+constexpr std::int64_t kRowGradientsLength = 8;
+constexpr std::int64_t kRowGradientsDim = 16;
+constexpr std::size_t kRowGradientsShown = 24;
 
 /// What the batch did to one row.
 struct RowFacts {
@@ -26,7 +26,7 @@ struct RowFacts {
 
 double distance(const float* a, const float* b) {
   double sum = 0;
-  for (std::int64_t d = 0; d < kDim; ++d) {
+  for (std::int64_t d = 0; d < kRowGradientsDim; ++d) {
     const double difference = static_cast<double>(a[d]) - (b == nullptr ? 0.0 : double{b[d]});
     sum += difference * difference;
   }
@@ -37,8 +37,8 @@ std::vector<RowFacts> try_one_step(const Setting& setting, const TextIds& text,
                                    const text::Batch& batch, const std::string& mixer) {
   model::ModelConfig config;
   config.vocab_size = text.vocab_size();
-  config.dim = kDim;
-  config.hidden = mixer == "none" ? 0 : kDim;
+  config.dim = kRowGradientsDim;
+  config.hidden = mixer == "none" ? 0 : kRowGradientsDim;
   config.mixer = context::parse_mixer(mixer);
   optim::OptimizerConfig optimizer;
   optimizer.row_updates = optim::RowUpdates::lazy;
@@ -55,7 +55,7 @@ std::vector<RowFacts> try_one_step(const Setting& setting, const TextIds& text,
   for (Id id = 0; id < config.vocab_size; ++id) {
     RowFacts& row = facts[static_cast<std::size_t>(id)];
     row.id = id;
-    row.gradient_norm = distance(gradient.data() + id * kDim, nullptr);
+    row.gradient_norm = distance(gradient.data() + id * kRowGradientsDim, nullptr);
     row.moved = distance(model.parameters().token_embedding()[id].data(),
                          before.token_embedding()[id].data());
   }
@@ -97,7 +97,7 @@ void show(Outcome& outcome, const TextIds& text, std::vector<RowFacts> facts) {
   for (const RowFacts& row : facts) {
     table.rows.push_back(
         {text.spelling(row.id), std::int64_t{row.id}, row.positions, row.gradient_norm, row.moved});
-    if (chart.groups.size() == kShown) continue;
+    if (chart.groups.size() == kRowGradientsShown) continue;
     chart.groups.push_back(text.spelling(row.id));
     chart.values.push_back(row.gradient_norm);
   }
@@ -110,7 +110,7 @@ void show(Outcome& outcome, const TextIds& text, std::vector<RowFacts> facts) {
 Outcome run_row_gradients(const Setting& setting) {
   Outcome outcome;
   const TextIds text = encode_readably(setting.text);
-  const text::Batch batch = first_windows(text, kRows, kLength);
+  const text::Batch batch = first_windows(text, kRowGradientsRows, kRowGradientsLength);
   for (const char* mixer : {"none", "mean"}) {
     const std::vector<RowFacts> facts = try_one_step(setting, text, batch, mixer);
     judge(outcome, mixer, facts);
@@ -120,7 +120,7 @@ Outcome run_row_gradients(const Setting& setting) {
       "The first {} windows of {} {} go through an untied model with freshly drawn parameters "
       "(D {}); the gradient of every row of the table is taken, then one AdamW step with lazy row "
       "updates.{}",
-      batch.rows, batch.length, text.unit(), kDim, text.note);
+      batch.rows, batch.length, text.unit(), kRowGradientsDim, text.note);
   outcome.reading =
       "A batch teaches only the rows it reads. Every other row has a gradient of exactly zero, so "
       "a table of a large vocabulary is learned a few rows at a time.";

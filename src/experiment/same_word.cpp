@@ -14,9 +14,9 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 32;
-constexpr std::int64_t kSteps = 200;
+constexpr std::int64_t kSameWordLength = 8;
+constexpr std::int64_t kSameWordDim = 32;
+constexpr std::int64_t kSameWordSteps = 200;
 constexpr std::size_t kTokens = 8;
 
 /// A token in two places, each with the same number of tokens before it, the nearest different.
@@ -114,10 +114,11 @@ Outcome run_same_word(const Setting& setting) {
                 "no token of the text stands in two places behind different tokens: give a longer "
                 "text");
   }
-  const std::int64_t steps = setting.quick ? kSteps : 4 * kSteps;
+  const std::int64_t steps = setting.quick ? kSameWordSteps : 4 * kSameWordSteps;
   const auto train = [&](const char* mixer) {
     auto trial = std::make_unique<Trial>(
-        setting.pool, text, trial_settings(mixer, kLength, kDim, 32, steps, setting.seed));
+        setting.pool, text,
+        trial_settings(mixer, kSameWordLength, kSameWordDim, 32, steps, setting.seed));
     trial->train_to(steps);
     return trial;
   };
@@ -127,7 +128,7 @@ Outcome run_same_word(const Setting& setting) {
       "there, each with {} tokens before it, by a model of the current token alone (none) and by a "
       "causal mean, both trained for {} steps (T {}, D {}). Compared are the row that the id picks "
       "and the hidden state that the head reads.{}",
-      text.unit(), pairs.front().first.size() - 1, steps, kLength, kDim, text.note);
+      text.unit(), pairs.front().first.size() - 1, steps, kSameWordLength, kSameWordDim, text.note);
   outcome.reading =
       "A table knows one row for each token, wherever it stands. What a token means in its "
       "sentence is made by the mixer; without one the two places cannot be told apart.";

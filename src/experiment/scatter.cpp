@@ -15,7 +15,7 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kDim = 8;
+constexpr std::int64_t kScatterDim = 8;
 constexpr double kEps = 1e-5;
 constexpr const char* kPhrase = "the boats";
 // What a central difference in float64 may be off by, relative and absolute (proof/gradient.cpp).
@@ -65,8 +65,9 @@ struct Lookup {
 
   double loss() const {
     std::vector<double> rows(upstream.size());
-    rows::lookup_forward<double>(pool, {table.data(), {vocab_size, kDim}},
-                                 {ids.data(), {positions()}}, {rows.data(), {positions(), kDim}});
+    rows::lookup_forward<double>(pool, {table.data(), {vocab_size, kScatterDim}},
+                                 {ids.data(), {positions()}},
+                                 {rows.data(), {positions(), kScatterDim}});
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= upstream[i];
     return pairwise_sum(rows);
   }
@@ -85,8 +86,8 @@ struct Lookup {
     rows::ScatterPlan plan;
     rows::make_scatter_plan({ids.data(), {positions()}}, {}, vocab_size, kNoId, plan);
     std::vector<double> gradient(table.size());
-    rows::lookup_backward_dense<double>(pool, plan, {upstream.data(), {positions(), kDim}},
-                                        {gradient.data(), {vocab_size, kDim}});
+    rows::lookup_backward_dense<double>(pool, plan, {upstream.data(), {positions(), kScatterDim}},
+                                        {gradient.data(), {vocab_size, kScatterDim}});
     return gradient;
   }
 
@@ -105,7 +106,7 @@ struct Lookup {
 
   /// The table's entry behind value i of the rows.
   std::size_t entry_of(std::size_t i) const {
-    constexpr auto kWidth = static_cast<std::size_t>(kDim);
+    constexpr auto kWidth = static_cast<std::size_t>(kScatterDim);
     return static_cast<std::size_t>(ids[i / kWidth]) * kWidth + i % kWidth;
   }
 };
@@ -119,11 +120,11 @@ struct RowError {
 /// Of each row of a gradient, [V].
 std::vector<RowError> row_errors(const std::vector<double>& gradient,
                                  const std::vector<double>& numeric) {
-  std::vector<RowError> errors(gradient.size() / static_cast<std::size_t>(kDim));
+  std::vector<RowError> errors(gradient.size() / static_cast<std::size_t>(kScatterDim));
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double difference = std::abs(gradient[i] - numeric[i]);
     const double larger = std::max(std::abs(gradient[i]), std::abs(numeric[i]));
-    RowError& row = errors[i / static_cast<std::size_t>(kDim)];
+    RowError& row = errors[i / static_cast<std::size_t>(kScatterDim)];
     row.relative = std::max(row.relative, difference / (larger + 1e-12));
     row.share = std::max(row.share, difference / (kRelative * larger + kAbsolute));
   }
@@ -132,8 +133,8 @@ std::vector<RowError> row_errors(const std::vector<double>& gradient,
 
 double row_norm(const std::vector<double>& gradient, Id id) {
   double squares = 0;
-  for (std::int64_t c = 0; c < kDim; ++c) {
-    const double value = gradient[static_cast<std::size_t>(id * kDim + c)];
+  for (std::int64_t c = 0; c < kScatterDim; ++c) {
+    const double value = gradient[static_cast<std::size_t>(id * kScatterDim + c)];
     squares += value * value;
   }
   return std::sqrt(squares);
@@ -144,7 +145,7 @@ double row_norm(const std::vector<double>& gradient, Id id) {
 std::int64_t differs_from_last(const Lookup& lookup, const std::vector<double>& assigned) {
   std::int64_t different = 0;
   for (std::size_t i = 0; i < lookup.upstream.size(); ++i) {
-    const auto position = lookup.ids.begin() + static_cast<std::ptrdiff_t>(i) / kDim;
+    const auto position = lookup.ids.begin() + static_cast<std::ptrdiff_t>(i) / kScatterDim;
     if (std::find(position + 1, lookup.ids.end(), *position) != lookup.ids.end()) continue;
     different += assigned[lookup.entry_of(i)] != lookup.upstream[i];
   }
@@ -234,8 +235,8 @@ Outcome run_scatter(const Setting& setting) {
   std::vector<Id> ids = choose_phrase(text);
   const auto count = static_cast<std::int64_t>(ids.size());
   Lookup lookup{setting.pool, text.vocab_size(), std::move(ids),
-                normal_values(kTableSeed + shift, text.vocab_size() * kDim),
-                normal_values(kUpstreamSeed + shift, count * kDim)};
+                normal_values(kTableSeed + shift, text.vocab_size() * kScatterDim),
+                normal_values(kUpstreamSeed + shift, count * kScatterDim)};
   compare(outcome, text, lookup);
   std::string phrase;
   for (Id id : lookup.ids) phrase += text.spelling(id);
@@ -250,8 +251,8 @@ Outcome run_scatter(const Setting& setting) {
       "over "
       "every entry of the table, step {}; a correct gradient may be off by {} of its value and "
       "{}.{}",
-      count, phrase, text.vocab_size(), kDim, kTableSeed + shift, kUpstreamSeed + shift, kEps,
-      kRelative, kAbsolute, text.note);
+      count, phrase, text.vocab_size(), kScatterDim, kTableSeed + shift, kUpstreamSeed + shift,
+      kEps, kRelative, kAbsolute, text.note);
   outcome.reading =
       "Assignment keeps only the last contribution of a repeated row and loses the others, without "
       "any error message; rows that are read once hide the fault.";

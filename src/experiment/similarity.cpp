@@ -15,14 +15,14 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 16;
-constexpr std::size_t kCompared = 60;
+constexpr std::int64_t kSimilarityLength = 8;
+constexpr std::int64_t kSimilarityDim = 16;
+constexpr std::size_t kSimilarityCompared = 60;
 constexpr std::int64_t kLeastCount = 5;
-constexpr std::size_t kShown = 16;
+constexpr std::size_t kSimilarityShown = 16;
 constexpr std::size_t kNeighbours = 3;
 constexpr double kShared = 0.5;
-constexpr double kSignificance = 0.01;
+constexpr double kSimilaritySignificance = 0.01;
 
 /// How much of what follows two tokens is the same, [n, n]: the sum over all tokens c of the
 /// smaller of P(c | a) and P(c | b), from 0 (nothing) to 1 (all).
@@ -53,7 +53,7 @@ std::vector<double> shared_contexts(const TextIds& text, const std::vector<Id>& 
 /// The commonest tokens that occur often enough to have contexts.
 std::vector<Id> choose_tokens(const TextIds& text) {
   const std::vector<std::int64_t> counts = count_tokens(text);
-  std::vector<Id> ids = commonest_tokens(text, kCompared);
+  std::vector<Id> ids = commonest_tokens(text, kSimilarityCompared);
   std::erase_if(ids, [&](Id id) { return counts[static_cast<std::size_t>(id)] < kLeastCount; });
   return ids;
 }
@@ -77,7 +77,7 @@ std::vector<Id> choose_shown(const std::vector<Id>& ids, const std::vector<std::
   for (const std::vector<std::size_t>& group : groups) {
     if (group.size() < 2) continue;
     for (std::size_t i = 0; i < std::min(kOfGroup, group.size()); ++i) {
-      if (shown.size() < kShown) shown.push_back(ids[group[i]]);
+      if (shown.size() < kSimilarityShown) shown.push_back(ids[group[i]]);
     }
   }
   return shown;
@@ -159,7 +159,7 @@ void compare_moments(Outcome& outcome, const Moment& before, const Moment& after
   }
   outcome.tables.push_back(std::move(table));
   outcome.require("after training: p-value of pairs that share contexts against other pairs",
-                  after.test.p_value, Relation::at_most, kSignificance);
+                  after.test.p_value, Relation::at_most, kSimilaritySignificance);
   outcome.require("the difference of their mean cosines, after training less before",
                   (after.test.marked_mean - after.test.other_mean) -
                       (before.test.marked_mean - before.test.other_mean),
@@ -188,7 +188,8 @@ Outcome run_similarity(const Setting& setting) {
   std::vector<std::uint8_t> marked;
   for (double shared : shared_contexts(text, ids)) marked.push_back(shared >= kShared);
 
-  Trial trial(setting.pool, text, trial_settings("none", kLength, kDim, 32, steps, setting.seed));
+  Trial trial(setting.pool, text,
+              trial_settings("none", kSimilarityLength, kSimilarityDim, 32, steps, setting.seed));
   const model::Parameters<float> first = trial.parameters();
   trial.train_to(steps);
   model::Parameters<float> drawn(trial.config());
@@ -201,7 +202,8 @@ Outcome run_similarity(const Setting& setting) {
                   static_cast<double>(proof::differing_bits(first, drawn)), Relation::equal, 0);
   const std::vector<Id> shown = choose_shown(ids, marked);
   const auto show = [&](const char* title, base::View2<const float> table) {
-    outcome.pictures.emplace_back(cosine_map(title, text, compare_rows(table, shown), kShown));
+    outcome.pictures.emplace_back(
+        cosine_map(title, text, compare_rows(table, shown), kSimilarityShown));
   };
   if (!shown.empty()) {
     show("Before training", std::as_const(drawn).token_embedding());
@@ -216,7 +218,8 @@ Outcome run_similarity(const Setting& setting) {
       "the seed. The p-value is that of a permutation test: the share of random exchanges of the "
       "tokens that set both kinds of pairs as far apart. The pictures show groups of tokens that "
       "share contexts with the first of the group. Nearest are {} tokens.{}",
-      kDim, steps, setting.seed, text.unit(), ids.size(), kLeastCount, kNeighbours, text.note);
+      kSimilarityDim, steps, setting.seed, text.unit(), ids.size(), kLeastCount, kNeighbours,
+      text.note);
   outcome.reading =
       outcome.holds()
           ? "Before training, cosines are chance. Training moves tokens that are followed by the "

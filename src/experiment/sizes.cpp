@@ -14,12 +14,12 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kBatch = 4;
-constexpr std::int64_t kLength = 16;
-constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr std::int64_t kSizesBatch = 4;
+constexpr std::int64_t kSizesLength = 16;
+constexpr double kSizesMebibyte = 1024.0 * 1024.0;
 
 /// A table, once as its own head (tied) and once with a head of its own, under one optimizer.
-struct Case {
+struct SizesCase {
   std::int64_t vocab_size = 0;
   std::int64_t dim = 0;
   bool tied = false;
@@ -33,17 +33,17 @@ struct Case {
   }
 };
 
-std::vector<Case> choose_cases(bool quick) {
+std::vector<SizesCase> choose_cases(bool quick) {
   struct Size {
     std::int64_t vocab_size, dim;
   };
   const Size sizes[] = {{100, 16}, {1000, 64}, {4096, 256}, {50257, 256}};
-  std::vector<Case> cases;
+  std::vector<SizesCase> cases;
   for (const Size& size : sizes) {
     // Every optimizer at one size, all sizes under one optimizer.
     const bool every = !quick || size.vocab_size == 4096;
     for (bool tied : {true, false}) {
-      Case each{size.vocab_size, size.dim, tied};
+      SizesCase each{size.vocab_size, size.dim, tied};
       cases.push_back(each);
       if (!every) continue;
       for (const char* optimizer : {"sgd", "adagrad", "adagrad-row"}) {
@@ -74,15 +74,15 @@ constexpr std::int64_t bytes_of(std::int64_t values) {
 }
 
 /// Makes the model and finds one gradient of a batch whose ids differ as far as they can.
-Counted count_arrays(base::ThreadPool& pool, const Case& each, const model::ModelConfig& config,
-                     const train::Settings& settings) {
+Counted count_arrays(base::ThreadPool& pool, const SizesCase& each,
+                     const model::ModelConfig& config, const train::Settings& settings) {
   const std::int64_t before = base::allocated_memory_bytes();
   BatchModel<float> model(pool, config, train::optimizer_config(settings));
-  std::vector<Id> ids(static_cast<std::size_t>(kBatch * kLength));
+  std::vector<Id> ids(static_cast<std::size_t>(kSizesBatch * kSizesLength));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ids[i] = static_cast<Id>(static_cast<std::int64_t>(i) % each.vocab_size);
   }
-  const base::View2<const Id> view(ids.data(), {kBatch, kLength});
+  const base::View2<const Id> view(ids.data(), {kSizesBatch, kSizesLength});
   model.find_gradients({view, {}, view});
   Counted counted;
   counted.grown_bytes = base::allocated_memory_bytes() - before;
@@ -101,13 +101,13 @@ Counted count_arrays(base::ThreadPool& pool, const Case& each, const model::Mode
 }
 
 double mebibytes(std::int64_t bytes) {
-  return static_cast<double>(bytes) / kMebibyte;
+  return static_cast<double>(bytes) / kSizesMebibyte;
 }
 
 /// Tables and pictures, a row a case, and how far computed and counted bytes are apart in all.
 class Comparison {
  public:
-  void add(const Case& each, const train::Sizes& computed, const Counted& counted) {
+  void add(const SizesCase& each, const train::Sizes& computed, const Counted& counted) {
     parameters_ += std::abs(computed.parameters - counted.parameters);
     weights_ += std::abs(computed.weight_bytes - counted.weight_bytes);
     gradients_ += std::abs(computed.gradient_bytes - counted.gradient_bytes);
@@ -186,7 +186,7 @@ class Comparison {
 Outcome run_sizes(const Setting& setting) {
   Outcome outcome;
   Comparison comparison;
-  for (const Case& each : choose_cases(setting.quick)) {
+  for (const SizesCase& each : choose_cases(setting.quick)) {
     model::ModelConfig config;
     config.vocab_size = each.vocab_size;
     config.dim = each.dim;
@@ -196,8 +196,8 @@ Outcome run_sizes(const Setting& setting) {
     train::Settings settings;
     settings.optimizer = each.optimizer;
     settings.momentum = each.momentum;
-    settings.batch = kBatch;
-    settings.context = kLength;
+    settings.batch = kSizesBatch;
+    settings.context = kSizesLength;
     comparison.add(each, train::model_sizes(config, settings),
                    count_arrays(setting.pool, each, config, settings));
   }
@@ -207,7 +207,7 @@ Outcome run_sizes(const Setting& setting) {
       "models that are really made, after the gradient of one batch of {} ids: a table that is its "
       "own head, and a table with a head of its own, without MLP and bias. What the allocator "
       "handed out meanwhile, work space included, is measured beside it and decides nothing.",
-      kBatch * kLength);
+      kSizesBatch * kSizesLength);
   outcome.reading =
       "A parameter takes 4 bytes as a weight. AdamW keeps two moments more, Adagrad one sum, plain "
       "SGD nothing. The gradient of an untied table is only the rows that a batch read; that of a "

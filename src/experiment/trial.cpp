@@ -11,7 +11,7 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kEvaluationRows = 256;
+constexpr std::int64_t kTrialEvaluationRows = 256;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Line Trial::train_with_curve(const std::string& name, std::int64_t points) {
 
 double Trial::loss() {
   return train::evaluate_windows(pool_, folder_.config, folder_.parameters, *stream_, plan_,
-                                 kEvaluationRows, trainer_->workspace())
+                                 kTrialEvaluationRows, trainer_->workspace())
       .loss.mean();
 }
 
@@ -77,9 +77,9 @@ double Trial::prefix_loss() {
   loss::LossSum total;
   std::vector<std::int64_t> windows;
   text::Batch batch;
-  for (std::int64_t first = 0; first < plan_.size(); first += kEvaluationRows) {
+  for (std::int64_t first = 0; first < plan_.size(); first += kTrialEvaluationRows) {
     windows.clear();
-    for (std::int64_t i = first; i < std::min(first + kEvaluationRows, plan_.size()); ++i) {
+    for (std::int64_t i = first; i < std::min(first + kTrialEvaluationRows, plan_.size()); ++i) {
       windows.push_back(i);
     }
     text::fill_batch(*stream_, plan_, windows, batch);

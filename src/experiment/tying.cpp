@@ -17,11 +17,11 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kDim = 32;
+constexpr std::int64_t kTyingLength = 8;
+constexpr std::int64_t kTyingDim = 32;
 constexpr std::int64_t kShare = 10;  // one token of so many is held out
-constexpr std::int64_t kEvaluationRows = 256;
-constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr std::int64_t kTyingEvaluationRows = 256;
+constexpr double kTyingMebibyte = 1024.0 * 1024.0;
 
 /// Takes the last tenth away from the text, two tokens at least.
 std::vector<Id> hold_out(TextIds& text) {
@@ -39,7 +39,7 @@ std::vector<Id> hold_out(TextIds& text) {
 }
 
 train::Settings settings_of(bool tied, std::int64_t steps, std::uint64_t seed) {
-  train::Settings settings = trial_settings("mean", kLength, kDim, 64, steps, seed);
+  train::Settings settings = trial_settings("mean", kTyingLength, kTyingDim, 64, steps, seed);
   settings.tied = tied;
   settings.bias = false;
   settings.init = "auto";
@@ -47,13 +47,13 @@ train::Settings settings_of(bool tied, std::int64_t steps, std::uint64_t seed) {
 }
 
 /// What training of both kinds gave, a value a seed.
-struct Losses {
+struct TyingLosses {
   std::vector<double> training, held_out;
 };
 
-Losses train_seeds(const Setting& setting, const TextIds& text, const std::vector<Id>& last,
-                   bool tied, std::int64_t steps, int seeds) {
-  Losses losses;
+TyingLosses train_seeds(const Setting& setting, const TextIds& text, const std::vector<Id>& last,
+                        bool tied, std::int64_t steps, int seeds) {
+  TyingLosses losses;
   const auto size = static_cast<std::int64_t>(last.size());
   const text::MemoryTokenStream stream(last, {0, size});
   for (int i = 0; i < seeds; ++i) {
@@ -66,7 +66,7 @@ Losses train_seeds(const Setting& setting, const TextIds& text, const std::vecto
     model::Workspace<float> workspace;
     losses.held_out.push_back(train::evaluate_windows(setting.pool, trial.config(),
                                                       trial.parameters(), stream, plan,
-                                                      kEvaluationRows, workspace)
+                                                      kTyingEvaluationRows, workspace)
                                   .loss.mean());
   }
   return losses;
@@ -109,7 +109,7 @@ void require_sizes(Outcome& outcome, base::ThreadPool& pool) {
                "together, MiB"},
               {}};
   const auto mebibytes = [](std::int64_t values) {
-    return static_cast<double>(values) * sizeof(float) / kMebibyte;
+    return static_cast<double>(values) * sizeof(float) / kTyingMebibyte;
   };
   const auto add = [&](const char* name, const Values& values) {
     table.rows.push_back({name, values.weights, mebibytes(values.weights),
@@ -130,9 +130,9 @@ void require_sizes(Outcome& outcome, base::ThreadPool& pool) {
 /// The shared gradient against both roles apart, and how many rows each of them touches.
 void require_roles(Outcome& outcome, base::ThreadPool& pool, const TextIds& text,
                    std::uint64_t seed) {
-  model::ModelConfig config = table_and_head(text.vocab_size(), kDim, true);
+  model::ModelConfig config = table_and_head(text.vocab_size(), kTyingDim, true);
   config.mixer = {context::MixerKind::mean, 0};
-  config.hidden = kDim;
+  config.hidden = kTyingDim;
   model::Parameters<float> parameters(config);
   model::initialize<float>(config, seed, model::Init::automatic, parameters);
   proof::CheckSubject subject;
@@ -140,13 +140,13 @@ void require_roles(Outcome& outcome, base::ThreadPool& pool, const TextIds& text
   subject.parameters = &parameters;
   subject.ids = text.ids;
   subject.seed = seed;
-  subject.length = kLength;
+  subject.length = kTyingLength;
   const proof::Parts parts;
   const proof::Verdict verdict = proof::check_tied_head({pool, subject, parts, ""});
   outcome.require(
       "gradient of the shared table less those of both roles, share of the largest value",
       verdict.figure, Relation::at_most, verdict.limit);
-  const text::Batch batch = first_windows(text, 4, kLength);
+  const text::Batch batch = first_windows(text, 4, kTyingLength);
   for (bool tied : {false, true}) {
     config.tied = tied;
     BatchModel<double> model(pool, config);
@@ -155,8 +155,8 @@ void require_roles(Outcome& outcome, base::ThreadPool& pool, const TextIds& text
     const base::Array<double> gradient = model.table_gradient();
     double rows = 0;
     for (std::int64_t id = 0; id < config.vocab_size; ++id) {
-      const double* row = gradient.data() + id * kDim;
-      rows += std::any_of(row, row + kDim, [](double value) { return value != 0; });
+      const double* row = gradient.data() + id * kTyingDim;
+      rows += std::any_of(row, row + kTyingDim, [](double value) { return value != 0; });
     }
     outcome.figures.push_back({fmt::format("{}: rows of the table with gradient, of {}",
                                            tied ? "tied" : "untied", config.vocab_size),
@@ -182,8 +182,8 @@ void require_losses(Outcome& outcome, const Setting& setting, TextIds& text, std
                  {"tied", "untied"},
                  {},
                  {{"unigram entropy", unigram}}};
-  const Losses both[] = {train_seeds(setting, text, last, true, steps, seeds),
-                         train_seeds(setting, text, last, false, steps, seeds)};
+  const TyingLosses both[] = {train_seeds(setting, text, last, true, steps, seeds),
+                              train_seeds(setting, text, last, false, steps, seeds)};
   for (std::size_t i = 0; i < static_cast<std::size_t>(seeds); ++i) {
     for (std::size_t kind : {0U, 1U}) {
       table.rows.push_back({static_cast<std::int64_t>(setting.seed + i),
@@ -227,8 +227,8 @@ Outcome run_tying(const Setting& setting) {
       "to "
       "deviation D^-0.5. Memory is counted from the arrays of a table of 4096x256. The gradient of "
       "the tied table is compared in float64 with those of an untied copy, rows and head apart.{}",
-      kDim, kLength, steps, setting.seed, setting.seed + static_cast<std::uint64_t>(seeds) - 1,
-      text.unit(), text.note);
+      kTyingDim, kTyingLength, steps, setting.seed,
+      setting.seed + static_cast<std::uint64_t>(seeds) - 1, text.unit(), text.note);
   return outcome;
 }
 

@@ -7,8 +7,8 @@
 namespace lexirow::experiment {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kWidthLength = 8;
+constexpr std::int64_t kWidthBatch = 64;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Outcome run_width(const Setting& setting) {
   Entropies entropies;
   for (std::int64_t dim : {1, 2, 4, 8, 16, 32, 64, 128}) {
     Trial trial(setting.pool, text,
-                trial_settings("mean", kLength, dim, kBatch, steps, setting.seed));
+                trial_settings("mean", kWidthLength, dim, kWidthBatch, steps, setting.seed));
     trial.train_to(steps);
     entropies = trial.entropies();
     table.rows.push_back({dim, trial.parameters().count(), trial.loss()});
@@ -46,7 +46,7 @@ Outcome run_width(const Setting& setting) {
       "Characters, causal mean, T {}, {} steps of {} windows for rows of 1 to 128 values; the "
       "hidden layer is as wide as a row. The loss over every training pair is compared with the "
       "bigram entropy counted from the same pairs.{}",
-      kLength, steps, kBatch, text.note);
+      kWidthLength, steps, kWidthBatch, text.note);
   outcome.reading =
       "A row of one value puts all tokens on a line, and the head can only order them along it: "
       "even a tiny text cannot be learned by heart. Enough values give each token a direction.";

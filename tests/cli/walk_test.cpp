@@ -20,7 +20,7 @@ double probability_sum(const Json& walk) {
   return sum;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> printed_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 /// The words of the line that begins with `first` and holds `second`.
 std::vector<std::string> words_of_line(const std::string& text, const std::string& first,
                                        const std::string& second) {
-  for (const std::string& line : lines_of(text)) {
+  for (const std::string& line : printed_lines(text)) {
     std::istringstream stream(line);
     std::vector<std::string> words;
     for (std::string word; stream >> word;) words.push_back(word);
@@ -104,7 +104,7 @@ TEST(Walk, ThePictureShowsTheFiguresOfTheJsonWithin80Columns) {
     const Json json = place.run(command + " --json").json();
     const Outcome run = place.run(command);
     ASSERT_EQ(run.code, 0) << run.err;
-    for (const std::string& line : lines_of(run.out)) EXPECT_LE(line.size(), 80U) << line;
+    for (const std::string& line : printed_lines(run.out)) EXPECT_LE(line.size(), 80U) << line;
     for (std::size_t i = 0; i < json["tokens"].size(); ++i) {
       const auto words = words_of_line(run.out, std::to_string(i),
                                        json["tokens"][i]["display"].get<std::string>());
@@ -147,7 +147,7 @@ TEST(Walk, ALongTextIsShownInPartAndCutWithAWord) {
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.err.find("first 1024 of its 1500 tokens"), std::string::npos) << run.err;
   EXPECT_NE(run.out.find("1000 more"), std::string::npos) << run.out;
-  EXPECT_LE(lines_of(run.out).size(), 60U);
+  EXPECT_LE(printed_lines(run.out).size(), 60U);
   EXPECT_EQ(place.run(command + " --json").json()["cut_at"], 1024);
   const Outcome middle = place.run(command + " --position 500 --without 499");
   EXPECT_NE(middle.out.find("<- walked"), std::string::npos);

@@ -17,7 +17,7 @@ using base::View1;
 using base::View2;
 using testing::normal_values;
 
-struct Sizes {
+struct LinearSizes {
   std::int64_t n;
   std::int64_t inputs;
   std::int64_t outputs;
@@ -26,7 +26,7 @@ struct Sizes {
 /// Seeded values of one linear layer and its gradients.
 template <Real T>
 struct Layer {
-  explicit Layer(const Sizes& size, std::uint32_t seed = 1)
+  explicit Layer(const LinearSizes& size, std::uint32_t seed = 1)
       : n(size.n),
         inputs(size.inputs),
         outputs(size.outputs),
@@ -72,11 +72,11 @@ View1<double> all(std::vector<double>& values) {
   return {values.data(), {static_cast<std::int64_t>(values.size())}};
 }
 
-constexpr Sizes kSmall[] = {{1, 1, 1}, {1, 5, 3}, {7, 1, 5}, {5, 3, 1}, {9, 7, 33}};
+constexpr LinearSizes kSmall[] = {{1, 1, 1}, {1, 5, 3}, {7, 1, 5}, {5, 3, 1}, {9, 7, 33}};
 
 TEST(Linear, GradientsAreThoseOfCentralDifferences) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : kSmall) {
+  for (const LinearSizes& size : kSmall) {
     Layer<double> layer(size);
     layer.backward(pool);
     const auto loss = [&] { return layer.loss(pool); };
@@ -88,7 +88,7 @@ TEST(Linear, GradientsAreThoseOfCentralDifferences) {
 
 TEST(Linear, BackwardAddsToWhatIsThere) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : {Sizes{9, 7, 33}, Sizes{1100, 5, 130}}) {
+  for (const LinearSizes& size : {LinearSizes{9, 7, 33}, LinearSizes{1100, 5, 130}}) {
     Layer<double> once(size);
     Layer<double> twice(size);
     once.backward(pool);
@@ -107,7 +107,7 @@ TEST(Linear, BackwardAddsToWhatIsThere) {
 template <Real T>
 void expect_overwritten() {
   base::ThreadPool pool(2);
-  for (const Sizes& size : kSmall) {
+  for (const LinearSizes& size : kSmall) {
     for (bool with_bias : {false, true}) {
       Layer<T> layer(size);
       layer.forward(pool, with_bias);
@@ -158,11 +158,11 @@ TEST(Linear, NoRowsGiveNothing) {
 }
 
 /// Over more than one piece of rows, tile of rows and tile of columns.
-constexpr Sizes kLarge[] = {{1300, 40, 70}, {600, 33, 130}, {1, 600, 1000}, {3, 512, 700}};
+constexpr LinearSizes kLarge[] = {{1300, 40, 70}, {600, 33, 130}, {1, 600, 1000}, {3, 512, 700}};
 
 TEST(Linear, FloatAgreesWithDouble) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : kLarge) {
+  for (const LinearSizes& size : kLarge) {
     Layer<float> narrow(size);
     Layer<double> wide(size);
     wide.x.assign(narrow.x.begin(), narrow.x.end());
@@ -189,7 +189,7 @@ TEST(Linear, FloatAgreesWithDouble) {
 }
 
 TEST(Linear, SameBytesForAnyThreads) {
-  for (const Sizes& size : kLarge) {
+  for (const LinearSizes& size : kLarge) {
     base::ThreadPool alone(1);
     Layer<float> reference(size);
     reference.forward(alone);

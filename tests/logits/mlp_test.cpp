@@ -15,7 +15,7 @@ namespace {
 using base::View1;
 using base::View2;
 
-struct Sizes {
+struct MlpSizes {
   std::int64_t n;
   std::int64_t features;
   std::int64_t hidden;
@@ -25,7 +25,7 @@ struct Sizes {
 /// Seeded values of one MLP, its outputs (NaN at first) and its gradients (zero at first).
 template <Real T>
 struct Mlp {
-  explicit Mlp(const Sizes& at) : size(at) {
+  explicit Mlp(const MlpSizes& at) : size(at) {
     std::uint32_t seed = 1;
     const auto fill = [&](std::vector<T>& values, std::int64_t count, double scale) {
       for (double v : testing::normal_values(seed++, count)) {
@@ -74,17 +74,17 @@ struct Mlp {
   }
   std::vector<std::vector<T>*> values() { return {&x, &weight0, &bias0, &weight2, &bias2}; }
 
-  Sizes size;
+  MlpSizes size;
   std::vector<T> x, weight0, bias0, weight2, bias2, d_out;
   std::vector<T> before, activated, out, d_before;
   std::vector<T> d_x, d_weight0, d_bias0, d_weight2, d_bias2;
 };
 
-constexpr Sizes kSmall[] = {{1, 1, 1, 1}, {1, 3, 5, 2}, {6, 1, 7, 1}, {5, 7, 3, 9}};
+constexpr MlpSizes kSmallMlps[] = {{1, 1, 1, 1}, {1, 3, 5, 2}, {6, 1, 7, 1}, {5, 7, 3, 9}};
 
 TEST(Mlp, GradientsAreThoseOfCentralDifferences) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : kSmall) {
+  for (const MlpSizes& size : kSmallMlps) {
     Mlp<double> mlp(size);
     mlp.forward(pool);
     mlp.backward(pool);
@@ -149,7 +149,7 @@ TEST(Mlp, BackwardAddsToWhatIsThere) {
 
 TEST(Mlp, FloatAgreesWithDouble) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : {Sizes{1100, 48, 70, 33}, Sizes{37, 512, 512, 16}}) {
+  for (const MlpSizes& size : {MlpSizes{1100, 48, 70, 33}, MlpSizes{37, 512, 512, 16}}) {
     Mlp<float> narrow(size);
     Mlp<double> wide(size);
     narrow.forward(pool);
@@ -172,7 +172,7 @@ TEST(Mlp, FloatAgreesWithDouble) {
 }
 
 TEST(Mlp, SameBytesForAnyThreads) {
-  for (const Sizes& size : {Sizes{1100, 48, 70, 33}, Sizes{300, 64, 512, 64}}) {
+  for (const MlpSizes& size : {MlpSizes{1100, 48, 70, 33}, MlpSizes{300, 64, 512, 64}}) {
     base::ThreadPool alone(1);
     Mlp<float> reference(size);
     reference.forward(alone);

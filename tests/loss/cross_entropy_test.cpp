@@ -66,24 +66,24 @@ TEST(CrossEntropy, ThreeScores) {
   EXPECT_DOUBLE_EQ(loss.mean(), sum / 3);
 }
 
-struct Sizes {
+struct LossSizes {
   std::vector<Id> labels;
   std::int64_t vocabulary;
   Id excluded;
 };
-const Sizes kSizes[] = {{{0}, 1, kNoId},
-                        {{2}, 5, kNoId},
-                        {{1, kSkip, 0}, 2, kNoId},
-                        {{4, 0, kSkip, kSkip, 6}, 7, kNoId},
-                        {{4, 0, kSkip, 4, 6}, 7, 1},
-                        {{1, 2}, 3, 0},
-                        {{1, 2, 0, kSkip}, 9, 8},
-                        {{1, 299, 0}, 301, 150}};
+const LossSizes kSizes[] = {{{0}, 1, kNoId},
+                            {{2}, 5, kNoId},
+                            {{1, kSkip, 0}, 2, kNoId},
+                            {{4, 0, kSkip, kSkip, 6}, 7, kNoId},
+                            {{4, 0, kSkip, 4, 6}, 7, 1},
+                            {{1, 2}, 3, 0},
+                            {{1, 2, 0, kSkip}, 9, 8},
+                            {{1, 299, 0}, 301, 150}};
 
 TEST(CrossEntropy, GradientIsThatOfCentralDifferences) {
   base::ThreadPool pool(2);
   const double scale = 0.37;
-  for (const Sizes& size : kSizes) {
+  for (const LossSizes& size : kSizes) {
     const auto n = static_cast<std::int64_t>(size.labels.size());
     Case<double> at(testing::normal_values(5, n * size.vocabulary), size.labels, size.excluded);
     at.forward(pool);

@@ -16,9 +16,9 @@ namespace {
 using base::View1;
 using base::View2;
 
-constexpr Id kSkip = kIgnoredLabel;
+constexpr Id kSkippedLabel = kIgnoredLabel;
 
-struct Sizes {
+struct HeadSizes {
   std::int64_t n;
   std::int64_t vocabulary;
   std::int64_t width;
@@ -27,7 +27,7 @@ struct Sizes {
   bool with_bias = true;
 };
 
-std::string describe(const Sizes& size) {
+std::string describe(const HeadSizes& size) {
   return "N " + std::to_string(size.n) + " V " + std::to_string(size.vocabulary) + " D " +
          std::to_string(size.width) + " excluded " + std::to_string(size.excluded) + " ignored " +
          std::to_string(size.ignore_every);
@@ -36,7 +36,7 @@ std::string describe(const Sizes& size) {
 /// Seeded values of a head and its gradients (zero at first).
 template <Real T>
 struct Head {
-  explicit Head(const Sizes& at)
+  explicit Head(const HeadSizes& at)
       : size(at),
         d_hidden(count(at.n)),
         d_weight(count(at.vocabulary)),
@@ -47,7 +47,7 @@ struct Head {
     for (std::int64_t i = 0; i < at.n; ++i) {
       auto label = static_cast<Id>((i * 31 + 5) % at.vocabulary);
       if (label == at.excluded) label = static_cast<Id>((label + 1) % at.vocabulary);
-      if (at.ignore_every > 0 && i % at.ignore_every == 1) label = kSkip;
+      if (at.ignore_every > 0 && i % at.ignore_every == 1) label = kSkippedLabel;
       labels.push_back(label);
     }
   }
@@ -105,25 +105,25 @@ struct Head {
   std::vector<std::vector<T>*> gradients() { return {&d_hidden, &d_weight, &d_bias}; }
   std::vector<std::vector<T>*> values() { return {&hidden, &weight, &bias}; }
 
-  Sizes size;
+  HeadSizes size;
   std::vector<T> hidden, weight, bias, losses, d_hidden, d_weight, d_bias;
   std::vector<Id> labels;
   HeadLossWorkspace<T> workspace;
 };
 
 /// One token, width 1, odd sizes, ignored labels, an excluded id, no bias.
-const Sizes kSmall[] = {{1, 1, 1},
-                        {1, 5, 1},
-                        {1, 3, 4, 0},
-                        {5, 7, 3, 6, 2},
-                        {9, 11, 5, kNoId, 3},
-                        {4, 6, 1, 2, 4, false},
-                        {3, 2050, 1, 2049}};
+const HeadSizes kSmall[] = {{1, 1, 1},
+                            {1, 5, 1},
+                            {1, 3, 4, 0},
+                            {5, 7, 3, 6, 2},
+                            {9, 11, 5, kNoId, 3},
+                            {4, 6, 1, 2, 4, false},
+                            {3, 2050, 1, 2049}};
 
 TEST(HeadLoss, GradientsAreThoseOfCentralDifferences) {
   base::ThreadPool pool(2);
   const double scale = 0.7;
-  for (const Sizes& size : kSmall) {
+  for (const HeadSizes& size : kSmall) {
     Head<double> head(size);
     const double loss = head.fused(pool, scale).sum;
     EXPECT_NEAR(loss, head.forward(pool).sum, 1e-12 * (1 + loss)) << describe(size);
@@ -140,14 +140,14 @@ TEST(HeadLoss, GradientsAreThoseOfCentralDifferences) {
 }
 
 /// Several groups of tokens, chunks, panels of the vocabulary, with and without surplus.
-const Sizes kLarge[] = {{700, 65, 33, kNoId, 5}, {1100, 24, 16},
-                        {37, 2049, 9, 2048, 4},  {300, 5000, 12, 7, 3},
-                        {600, 9000, 8, 4000, 0}, {3, 4097, 6, kNoId, 0, false}};
+const HeadSizes kLarge[] = {{700, 65, 33, kNoId, 5}, {1100, 24, 16},
+                            {37, 2049, 9, 2048, 4},  {300, 5000, 12, 7, 3},
+                            {600, 9000, 8, 4000, 0}, {3, 4097, 6, kNoId, 0, false}};
 
 TEST(HeadLoss, FusedAgreesWithUnfused) {
   base::ThreadPool pool(2);
   for (std::size_t c = 0; c < std::size(kSmall) + std::size(kLarge); ++c) {
-    const Sizes& size = c < std::size(kSmall) ? kSmall[c] : kLarge[c - std::size(kSmall)];
+    const HeadSizes& size = c < std::size(kSmall) ? kSmall[c] : kLarge[c - std::size(kSmall)];
     Head<double> fused(size);
     Head<double> unfused(size);
     const LossSum got = fused.fused(pool, 0.25);
@@ -171,7 +171,7 @@ TEST(HeadLoss, FusedAgreesWithUnfused) {
 
 TEST(HeadLoss, FloatAgreesWithDouble) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : kLarge) {
+  for (const HeadSizes& size : kLarge) {
     Head<float> narrow(size);
     Head<double> wide(size);
     const double got = narrow.fused(pool, 0.25F).sum;
@@ -191,7 +191,7 @@ TEST(HeadLoss, FloatAgreesWithDouble) {
 
 TEST(HeadLoss, BackwardAddsToWhatIsThere) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : {kLarge[0], kLarge[3]}) {
+  for (const HeadSizes& size : {kLarge[0], kLarge[3]}) {
     Head<double> once(size);
     Head<double> twice(size);
     once.fused(pool, 1.0);
@@ -207,7 +207,7 @@ TEST(HeadLoss, BackwardAddsToWhatIsThere) {
 }
 
 TEST(HeadLoss, SameBytesForAnyThreads) {
-  for (const Sizes& size : kLarge) {
+  for (const HeadSizes& size : kLarge) {
     base::ThreadPool alone(1);
     Head<float> reference(size);
     const double loss = reference.fused(alone, 0.5F).sum;
@@ -229,7 +229,7 @@ TEST(HeadLoss, SameBytesForAnyThreads) {
 TEST(HeadLoss, AllLabelsIgnoredIsZeroOfNAndMovesNothing) {
   base::ThreadPool pool(2);
   Head<float> head({5, 7, 3});
-  head.labels.assign(5, kSkip);
+  head.labels.assign(5, kSkippedLabel);
   for (const LossSum& loss : {head.fused(pool, 1.0F), head.forward(pool)}) {
     EXPECT_EQ(loss.sum, 0.0);
     EXPECT_EQ(loss.counted, 0);
@@ -244,9 +244,9 @@ TEST(HeadLoss, AllLabelsIgnoredIsZeroOfNAndMovesNothing) {
 // LOSS-3: sequences of 6, 2 and 0 tokens in a batch of 3 x 6.
 TEST(HeadLoss, PaddingContributesExactlyNothing) {
   base::ThreadPool pool(2);
-  const Sizes size{18, 65, 16};
+  const HeadSizes size{18, 65, 16};
   const auto lengths_6_2_0 = [](Head<float>& head) {
-    for (std::size_t i = 8; i < 18; ++i) head.labels[i] = kSkip;
+    for (std::size_t i = 8; i < 18; ++i) head.labels[i] = kSkippedLabel;
   };
   Head<float> clean(size);
   lengths_6_2_0(clean);
@@ -271,7 +271,7 @@ TEST(HeadLoss, PaddingContributesExactlyNothing) {
 }
 
 template <Real T>
-void expect_large_logits_do_not_overflow() {
+void expect_large_head_logits_do_not_overflow() {
   base::ThreadPool pool(1);
   Head<T> head({2, 3, 1, kNoId, 0, false});
   head.hidden = {T{100}, T{100}};
@@ -285,13 +285,13 @@ void expect_large_logits_do_not_overflow() {
 }
 
 TEST(HeadLoss, LargeLogitsDoNotOverflow) {
-  expect_large_logits_do_not_overflow<float>();
-  expect_large_logits_do_not_overflow<double>();
+  expect_large_head_logits_do_not_overflow<float>();
+  expect_large_head_logits_do_not_overflow<double>();
 }
 
 TEST(HeadLoss, TheExcludedRowGetsExactlyNoGradient) {
   base::ThreadPool pool(2);
-  for (const Sizes& size : {Sizes{20, 65, 8, 0}, Sizes{20, 4097, 8, 4096}}) {
+  for (const HeadSizes& size : {HeadSizes{20, 65, 8, 0}, HeadSizes{20, 4097, 8, 4096}}) {
     Head<float> head(size);
     head.fused(pool, 1.0F);
     const auto row = static_cast<std::size_t>(size.excluded);

@@ -165,21 +165,21 @@ TEST(LookupForward, GivesEqualIdsEqualRows) {
 
 TEST(LookupForward, OfALargeTableHasTheShapeOfItsIds) {
   constexpr std::int64_t kRows = 50257;
-  constexpr std::int64_t kDim = 256;
-  std::vector<float> table(kRows * kDim);
+  constexpr std::int64_t kWidth = 256;
+  std::vector<float> table(kRows * kWidth);
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i % 8388593);
   std::vector<Id> ids(8 * 4);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<Id>(i * 1621 % kRows);
   ids.back() = kRows - 1;
   base::Array<float> out;
-  out.resize(8 * 4 * kDim);
+  out.resize(8 * 4 * kWidth);
   base::ThreadPool pool(2);
-  lookup_forward<float>(pool, view(table, kDim), view(ids), out.view(8 * 4, kDim));
-  const base::View3<float> rows = out.view(8, 4, kDim);
+  lookup_forward<float>(pool, view(table, kWidth), view(ids), out.view(8 * 4, kWidth));
+  const base::View3<float> rows = out.view(8, 4, kWidth);
   for (std::int64_t b = 0; b < 8; ++b) {
     for (std::int64_t t = 0; t < 4; ++t) {
       const Id id = ids[static_cast<std::size_t>(b * 4 + t)];
-      ASSERT_TRUE(std::equal(rows[b][t].begin(), rows[b][t].end(), table.data() + id * kDim));
+      ASSERT_TRUE(std::equal(rows[b][t].begin(), rows[b][t].end(), table.data() + id * kWidth));
     }
   }
 }
