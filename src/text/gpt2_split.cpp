@@ -1,5 +1,8 @@
 #include "text/gpt2_split.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "text/code_class.h"
 #include "text/utf8.h"
 
@@ -67,6 +70,87 @@ const Gpt2Pieces::Kinds& Gpt2Pieces::byte_kinds() {
     return kinds;
   }();
   return table;
+}
+
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101010101010101u;
+constexpr std::uint64_t kTops = 0x80 * kOnes;
+
+/// What eight bytes are, in the top bit of each; bytes that are not ASCII may be anything.
+struct EightBytes {
+  explicit EightBytes(std::uint64_t bytes) : bytes_(bytes & ~kTops), tops(bytes & kTops) {}
+
+  std::uint64_t between(unsigned char first, unsigned char last, std::uint64_t bytes) const {
+    return (bytes + (0x80u - first) * kOnes) & ~(bytes + (0x7Fu - last) * kOnes) & kTops;
+  }
+  std::uint64_t letters() const { return between('a', 'z', bytes_ | 0x20 * kOnes); }
+  std::uint64_t digits() const { return between('0', '9', bytes_); }
+  std::uint64_t controls() const { return between('\t', '\r', bytes_); }
+  std::uint64_t equal(unsigned char byte) const { return between(byte, byte, bytes_); }
+
+ private:
+  std::uint64_t bytes_;
+
+ public:
+  std::uint64_t tops;  ///< not ASCII
+};
+
+/// The top bits of eight bytes as one byte, the first byte's lowest.
+std::uint64_t gathered(std::uint64_t tops) {
+  return ((tops >> 7) * 0x0102040810204080u) >> 56;
+}
+
+/// Bit i says what byte i of a block is.
+struct BlockClasses {
+  std::uint64_t letters = 0, digits = 0, spaces = 0, blanks = 0, quotes = 0, foreign = 0;
+
+  explicit BlockClasses(const char* block) {
+    for (unsigned at = 0; at < Gpt2Pieces::kBlock; at += 8) {
+      std::uint64_t bytes = 0;
+      for (unsigned i = 0; i < 8; ++i) {  // one load where the lowest byte comes first
+        bytes |= static_cast<std::uint64_t>(static_cast<unsigned char>(block[at + i])) << (8 * i);
+      }
+      const EightBytes eight(bytes);
+      const std::uint64_t blank = eight.equal(' ');
+      letters |= gathered(eight.letters()) << at;
+      digits |= gathered(eight.digits()) << at;
+      spaces |= gathered(eight.controls() | blank) << at;
+      blanks |= gathered(blank) << at;
+      quotes |= gathered(eight.equal('\'')) << at;
+      foreign |= gathered(eight.tops) << at;
+    }
+  }
+};
+
+/// The bits below `count`, which is 1 to 63.
+std::uint64_t low_bits(int count) {
+  return (std::uint64_t{1} << count) - 1;
+}
+
+}  // namespace
+
+std::uint64_t Gpt2Pieces::starts_from(std::size_t at) const {
+  const BlockClasses is(text_.data() + at);
+  const std::uint64_t other = ~(is.letters | is.digits | is.spaces);
+  const auto goes_on = [](std::uint64_t bytes) { return bytes & (bytes << 1); };
+  // A blank belongs to the word or marks behind it. Of white space before something the last
+  // character stands apart, and if it is a blank it begins what follows.
+  const std::uint64_t visible =
+      ~is.spaces & ~goes_on(is.letters) & ~goes_on(is.digits) & ~goes_on(other) & ~(is.blanks << 1);
+  const std::uint64_t space = is.spaces & (~(is.spaces << 1) | ~(is.spaces >> 1));
+  std::uint64_t known = low_bits(kBlock - 1);  // the last byte waits for the one behind it
+  if (is.foreign != 0) known = low_bits(std::max(1, std::countr_zero(is.foreign) - 1));
+  std::uint64_t starts = ((visible | space) & known) | 1;
+  for (std::uint64_t quotes = is.quotes & starts; quotes != 0; quotes &= quotes - 1) {
+    const int quote = std::countr_zero(quotes);
+    if (quote > static_cast<int>(kBlock) - 4) return starts & low_bits(quote + 1);
+    const auto length = static_cast<int>(contraction(text_, at + static_cast<std::size_t>(quote)));
+    if (length == 0) continue;
+    starts &= ~(low_bits(length - 1) << (quote + 1));
+    starts |= std::uint64_t{1} << (quote + length);
+  }
+  return starts;
 }
 
 std::size_t Gpt2Pieces::end_closely(std::size_t at) const {

@@ -21,18 +21,24 @@ namespace lexirow::text {
 class PieceCache {
  public:
   static constexpr std::size_t kLongest = 15;  ///< bytes of a pre-token that can be held
-  static constexpr std::size_t kMost = 3;      ///< ids that can be held for one
+  static constexpr std::size_t kMost = 4;      ///< ids that can be held for one
 
   /// A pre-token as two words: its bytes, zeros, and its length in the last byte.
   struct Key {
     std::uint64_t low;
     std::uint64_t high;
-    bool operator==(const Key&) const = default;
+    std::size_t length() const { return static_cast<std::size_t>(high >> 56); }
+    bool operator==(const Key& other) const {
+      return ((low ^ other.low) | (high ^ other.high)) == 0;  // one branch, not two
+    }
   };
   struct Entry {
-    Key key;  ///< zero: nothing is held
-    std::array<Id, kMost> ids;
-    std::uint32_t count;
+    Key key;                    ///< zero: nothing is held
+    std::array<Id, kMost> ids;  ///< kNoId behind the last
+    std::size_t count() const {
+      return 1 + static_cast<std::size_t>(ids[1] >= 0) + static_cast<std::size_t>(ids[2] >= 0) +
+             static_cast<std::size_t>(ids[3] >= 0);
+    }
   };
 
   PieceCache() : pairs_(kPairs) {}
@@ -52,27 +58,36 @@ class PieceCache {
     return key;
   }
 
+  /// Where a key has its place; the memory there is fetched.
+  std::size_t slot_of(const Key& key) const {
+    const std::uint64_t mixed =
+        (key.low ^ std::rotl(key.high, 29)) * 0x9E3779B97F4A7C15u ^ key.high;
+    const auto slot = static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93u) >> (64 - kBits));
+    __builtin_prefetch(&pairs_[slot]);
+    return slot;
+  }
   /// What is held for a key, or null.
-  const Entry* find(const Key& key) const {
-    const Pair& pair = pairs_[pair_of(key)];
-    if (pair.newer.key == key) return &pair.newer;
-    return pair.older.key == key ? &pair.older : nullptr;
+  const Entry* find(std::size_t slot, const Key& key) const {
+    const Pair& pair = pairs_[slot];
+    // Chosen without a branch: it would be guessed wrong, and that while the memory is waited for.
+    const Entry& entry = pair.entries[pair.entries[0].key == key ? 0 : 1];
+    return entry.key == key ? &entry : nullptr;
   }
   /// An entry to be filled: that which held the key's neighbour for longest is given up.
-  Entry& make(const Key& key) {
-    Pair& pair = pairs_[pair_of(key)];
-    pair.older = pair.newer;
-    pair.newer.key = key;
-    return pair.newer;
+  Entry& make(std::size_t slot, const Key& key) {
+    Pair& pair = pairs_[slot];
+    pair.entries[1] = pair.entries[0];
+    pair.entries[0].key = key;
+    return pair.entries[0];
   }
 
  private:
   /// A line of a processor's cache.
   struct alignas(64) Pair {
-    Entry newer, older;
+    std::array<Entry, 2> entries;  // the newer one first
   };
-  static constexpr unsigned kBits = 15;
-  static constexpr std::size_t kPairs = std::size_t{1} << kBits;  // 2 MiB
+  static constexpr unsigned kBits = 16;
+  static constexpr std::size_t kPairs = std::size_t{1} << kBits;  // 4 MiB
 
   /// The bytes of a key's first or second word that are a pre-token's, by its length.
   static constexpr auto kMasks = [] {
@@ -83,12 +98,6 @@ class PieceCache {
     }
     return masks;
   }();
-
-  static std::size_t pair_of(const Key& key) {
-    const std::uint64_t mixed =
-        (key.low ^ std::rotl(key.high, 29)) * 0x9E3779B97F4A7C15u ^ key.high;
-    return static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93u) >> (64 - kBits));
-  }
 
   std::vector<Pair> pairs_;
 };

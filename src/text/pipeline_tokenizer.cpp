@@ -132,39 +132,66 @@ class PipelineTokenizer::IdSink {
     ids_.push_back(id);
   }
 
-  /// The pre-token [begin, end) of a text.
+  /// The pre-token [begin, end) of a text that lasts until the next flush().
   void add_piece(std::string_view text, std::size_t begin, std::size_t end) {
     const std::size_t length = end - begin;
-    if (length > PieceCache::kLongest) return encode(text.substr(begin, length));
-    const PieceCache::Key key = PieceCache::key_of(text, begin, length);
-    if (const PieceCache::Entry* const held = cache_.find(key)) {
-      // All that an entry has room for is copied, which costs less than to look how many there are.
-      std::copy(held->ids.begin(), held->ids.end(), buffer_.begin() + buffered_);
-      buffered_ += held->count;
-      if (buffered_ + PieceCache::kMost > buffer_.size()) flush();
-      return;
+    if (length > PieceCache::kLongest) {
+      flush();
+      return encode(text.substr(begin, length));
     }
-    flush();
-    const std::size_t before = ids_.size();
-    const std::int64_t unusual = counts_.unknown + counts_.left_out;
-    encode(text.substr(begin, length));
-    const std::size_t count = ids_.size() - before;
-    // What is counted must be met each time.
-    if (count > PieceCache::kMost || unusual != counts_.unknown + counts_.left_out) return;
-    PieceCache::Entry& entry = cache_.make(key);
-    entry.count = static_cast<std::uint32_t>(count);
-    std::copy_n(ids_.end() - static_cast<std::ptrdiff_t>(count), count, entry.ids.begin());
+    // It waits for some others: what the cache holds for it is on its way from memory meanwhile.
+    Waiting& waiting = waiting_[waiting_count_++];
+    waiting.key = PieceCache::key_of(text, begin, length);
+    waiting.slot = cache_.slot_of(waiting.key);
+    waiting.text = text.data() + begin;
+    if (waiting_count_ == waiting_.size()) look_up();
   }
 
-  /// To be called at the end.
+  /// To be called at the end of a text.
   void flush() {
-    ids_.insert(ids_.end(), buffer_.begin(), buffer_.begin() + buffered_);
-    buffered_ = 0;
+    look_up();
+    write_out();
   }
 
  private:
+  struct Waiting {
+    PieceCache::Key key;
+    std::size_t slot;
+    const char* text;
+  };
+
+  void look_up() {
+    const std::size_t count = std::exchange(waiting_count_, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Waiting& waiting = waiting_[i];
+      const PieceCache::Entry* const held = cache_.find(waiting.slot, waiting.key);
+      if (held == nullptr) {
+        learn(waiting);
+        continue;
+      }
+      // All that an entry has room for is copied, which costs less than to look how many there are.
+      std::copy(held->ids.begin(), held->ids.end(), buffer_.begin() + buffered_);
+      buffered_ += held->count();
+      if (buffered_ + PieceCache::kMost > buffer_.size()) write_out();
+    }
+  }
+  void write_out() {
+    ids_.insert(ids_.end(), buffer_.begin(), buffer_.begin() + buffered_);
+    buffered_ = 0;
+  }
+  void learn(const Waiting& waiting) {
+    write_out();
+    const std::size_t before = ids_.size();
+    const std::int64_t unusual = counts_.unknown + counts_.left_out;
+    encode({waiting.text, waiting.key.length()});
+    const std::size_t count = ids_.size() - before;
+    // What is counted must be met each time.
+    if (count > PieceCache::kMost || unusual != counts_.unknown + counts_.left_out) return;
+    PieceCache::Entry& entry = cache_.make(waiting.slot, waiting.key);
+    entry.ids.fill(kNoId);
+    std::copy_n(ids_.end() - static_cast<std::ptrdiff_t>(count), count, entry.ids.begin());
+  }
   void encode(std::string_view piece) {
-    flush();
     tokens_.clear();
     model_.encode(piece, tokens_, counts_);
     for (const ModelToken& token : tokens_) ids_.push_back(token.id);
@@ -176,6 +203,8 @@ class PipelineTokenizer::IdSink {
   std::vector<Id>& ids_;
   EncodeCounts& counts_;
   std::vector<ModelToken> tokens_;
+  std::array<Waiting, 16> waiting_;
+  std::size_t waiting_count_ = 0;
   std::array<Id, 1024> buffer_;  // found in the cache, not yet in ids_
   std::size_t buffered_ = 0;
 };
@@ -226,6 +255,7 @@ void PipelineTokenizer::encode_direct(std::string_view text, std::size_t offset,
   } else {
     for_each_gpt2_piece(
         text, [&](std::size_t begin, std::size_t end) { sink.add_piece(text, begin, end); });
+    sink.flush();
   }
 }
 
@@ -252,6 +282,7 @@ void PipelineTokenizer::encode_traced(TracedText text, std::size_t offset, Sink&
       sink.add_piece(text.text(), range.begin, range.end);
     }
   }
+  if constexpr (!Sink::kPlaces) sink.flush();
 }
 
 template <typename Sink>
@@ -308,7 +339,6 @@ void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rul
                                    std::vector<Id>& ids, EncodeCounts& counts) const {
   IdSink sink(*parts_.model, caches_, ids, counts);
   encode_all(text, rules, counts, sink);
-  sink.flush();
 }
 
 void PipelineTokenizer::trim_places(std::string_view text, std::vector<Piece>& pieces,

@@ -125,6 +125,22 @@ TEST(Gpt2Split, EqualsPcre2OnRandomUnicode) {
   }
 }
 
+TEST(Gpt2Split, BlocksOfAsciiAreCutLikeAnyText) {
+  // Long runs of what matters at the edges of a block, with a character now and then that ends it.
+  const std::string letters = "asrevmlldt'''  \n\t\r.!9";
+  std::mt19937 engine(19);
+  for (int round = 0; round < 4000; ++round) {
+    std::string text;
+    const std::size_t size = 60 + engine() % 400;
+    const auto rare = 2 + engine() % 300;
+    while (text.size() < size) {
+      text.append(1 + (engine() % 20 == 0 ? engine() % 70 : 0), letters[engine() % letters.size()]);
+      if (engine() % rare == 0) text += random_unicode(engine, 1);
+    }
+    ASSERT_EQ(ends_by_hand(text), ends_by_pcre2(text)) << text;
+  }
+}
+
 TEST(Gpt2Split, KnowsEveryCodePoint) {
   // Each behind a letter and before a digit, so that its class shows.
   const std::span<const CodeRange> added = unicode_additions();
