@@ -17,25 +17,6 @@
 namespace lexirow::cli {
 namespace {
 
-/// A vocabulary made of the text itself (char, word) or needing none (byte).
-std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const Arguments& arguments,
-                                                         const std::string& text) {
-  text::VocabularyOptions options;
-  options.kind = text::parse_tokenizer_kind(arguments.text("tokenizer"));
-  options.split = text::parse_word_split(arguments.text("word-split"));
-  options.strict = arguments.flag("strict");
-  text::VocabularyBuilder builder(options);
-  builder.push(text);
-  builder.end_file();
-  text::VocabularyReport report;
-  std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
-  if (options.kind != text::TokenizerKind::byte) {
-    say(fmt::format("The vocabulary of {} is made of this text itself.",
-                    counted(tokenizer->vocab_size(), "token")));
-  }
-  return tokenizer;
-}
-
 bool is_kind(const std::string& name) {
   return name == "char" || name == "byte" || name == "word";
 }
@@ -50,7 +31,16 @@ std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& argumen
                     name));
   }
   if (!is_kind(name)) return load_tokenizer(name, arguments.text("split"));
-  return tokenizer_of_text(arguments, text);
+  text::VocabularyOptions options;
+  options.kind = text::parse_tokenizer_kind(name);
+  options.split = text::parse_word_split(arguments.text("word-split"));
+  options.strict = arguments.flag("strict");
+  std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_of_text(options, text);
+  if (options.kind != text::TokenizerKind::byte) {
+    say(fmt::format("The vocabulary of {} is made of this text itself.",
+                    counted(tokenizer->vocab_size(), "token")));
+  }
+  return tokenizer;
 }
 
 /// Whole numbers between white space, commas and the brackets of a JSON list.

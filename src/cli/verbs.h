@@ -21,6 +21,7 @@ Verb walk_verb();
 Verb check_verb();
 Verb replay_verb();
 Verb experiment_verb();
+Verb bench_verb();
 Verb completion_verb();
 
 }  // namespace lexirow::cli
