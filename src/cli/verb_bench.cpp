@@ -73,11 +73,16 @@ measure::Measurement tokenize_case(const Arguments& arguments) {
   }
   const std::string text = read_bytes(arguments.text("text"));
   const std::string& name = arguments.text("tokenizer");
-  const bool is_kind = name == "char" || name == "byte" || name == "word";
   text::VocabularyOptions options;
-  if (is_kind) options.kind = text::parse_tokenizer_kind(name);
-  const std::shared_ptr<const text::Tokenizer> tokenizer =
-      is_kind ? tokenizer_of_text(options, text) : load_tokenizer(name);
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  if (text::is_tokenizer_form(name)) {
+    const text::TokenizerForm form = text::parse_tokenizer_form(name);
+    options.kind = form.kind;
+    options.size = form.size;
+    tokenizer = tokenizer_of_text(options, text);
+  } else {
+    tokenizer = load_tokenizer(name);
+  }
   return measure::measure_tokenizer(*tokenizer, text, arguments.real("seconds"));
 }
 
@@ -194,9 +199,10 @@ std::string details() {
   std::string text =
       "Repeats one part of the work and gives the median, so that sizes and versions can be "
       "compared; run it on a quiet machine. Ids follow Zipf's law. The limit it is compared with, "
-      "copying memory or a large product, is measured in the same run. The cases:";
+      "copying memory or a large product, is measured in the same run.";
   for (const measure::CaseEntry& entry : measure::case_list()) {
-    text += fmt::format(" {}: {} (--{}).", entry.name, entry.about, fmt::join(entry.reads, ", --"));
+    text +=
+        fmt::format("\n{}: {} (--{}).", entry.name, entry.about, fmt::join(entry.reads, ", --"));
   }
   return text;
 }
@@ -214,10 +220,11 @@ Verb bench_verb() {
                           .value = "FILE",
                           .type = ValueType::file,
                           .help = "tokenize: the text to encode"});
-  verb.options.push_back({.name = "tokenizer",
-                          .value = "NAME|FILE",
-                          .fallback = "word",
-                          .help = "tokenize: char, byte, word, or a file or folder with one"});
+  verb.options.push_back(
+      {.name = "tokenizer",
+       .value = "NAME|FILE",
+       .fallback = "word",
+       .help = "tokenize: char, byte, word, bpe:N, or a file or folder with one"});
   verb.options.push_back({.name = "seconds",
                           .value = "X",
                           .type = ValueType::real,

@@ -3,11 +3,13 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/subject.h"
 #include "cli/tokenize_proofs.h"
+#include "cli/tokenize_windows.h"
 #include "cli/verbs.h"
 #include "lexirow/error.h"
 #include "text/token_stream.h"
@@ -16,10 +18,6 @@
 
 namespace lexirow::cli {
 namespace {
-
-bool is_kind(const std::string& name) {
-  return name == "char" || name == "byte" || name == "word";
-}
 
 std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
                                                         const std::string& text) {
@@ -30,9 +28,11 @@ std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& argumen
                     "give --tokenizer word.",
                     name));
   }
-  if (!is_kind(name)) return load_tokenizer(name, arguments.text("split"));
+  if (!text::is_tokenizer_form(name)) return load_tokenizer(name, arguments.text("split"));
   text::VocabularyOptions options;
-  options.kind = text::parse_tokenizer_kind(name);
+  const text::TokenizerForm form = text::parse_tokenizer_form(name);
+  options.kind = form.kind;
+  options.size = form.size;
   options.split = text::parse_word_split(arguments.text("word-split"));
   options.strict = arguments.flag("strict");
   std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_of_text(options, text);
@@ -75,7 +75,7 @@ std::vector<Id> parse_ids(const std::string& text, const text::Tokenizer& tokeni
 
 int decode_ids(const Arguments& arguments, const std::string& input) {
   const std::string& name = arguments.text("tokenizer");
-  if (is_kind(name) && name != "byte") {
+  if (text::is_tokenizer_form(name) && name != "byte") {
     throw UsageError(
         "--decode needs the vocabulary that the ids came from: --tokenizer FILE, a tokenizer.json "
         "or a model folder (or --tokenizer byte).");
@@ -168,7 +168,85 @@ void print_json_of(const text::Tokenizer& tokenizer, const std::vector<text::Pie
   print_json(json);
 }
 
+WindowsWanted wanted_windows(const Arguments& arguments) {
+  WindowsWanted wanted;
+  wanted.options.context = arguments.integer("context");
+  wanted.options.stride =
+      arguments.has("stride") ? arguments.integer("stride") : wanted.options.context;
+  wanted.batch = arguments.integer("batch");
+  wanted.batches = arguments.integer("batches");
+  wanted.dim = arguments.integer("dim");
+  wanted.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
+  return wanted;
+}
+
+std::vector<Option> windows_options() {
+  std::vector<Option> options = {
+      {.name = "context",
+       .value = "N",
+       .type = ValueType::integer,
+       .fallback = "4",
+       .help = "tokens in a window",
+       .least = 1},
+      {.name = "stride",
+       .value = "N",
+       .type = ValueType::integer,
+       .help = "tokens from one window to the next (default: --context)",
+       .least = 1},
+      {.name = "batch",
+       .value = "N",
+       .type = ValueType::integer,
+       .fallback = "8",
+       .help = "windows in a batch",
+       .least = 1},
+      {.name = "batches",
+       .value = "N",
+       .type = ValueType::integer,
+       .fallback = "1",
+       .help = "batches shown",
+       .least = 1},
+      {.name = "dim",
+       .value = "N",
+       .type = ValueType::integer,
+       .fallback = "0",
+       .help = "also look the inputs up in a table with rows of N values, drawn from --seed",
+       .least = 0},
+      seed_option("of the table, drawn as PyTorch draws it"),
+  };
+  for (Option& option : options) option.group = "Windows";
+  return options;
+}
+
+void require_windows(const Arguments& arguments) {
+  if (arguments.flag("windows")) return;
+  for (const Option& option : windows_options()) {
+    if (!arguments.has(option.name)) continue;
+    throw UsageError(fmt::format("--{} is for --windows: add --windows.", option.name));
+  }
+}
+
+/// Prints what the options ask for instead of the plain ids; the exit code, or nothing for those.
+std::optional<int> run_other(const Arguments& arguments, const text::Tokenizer& tokenizer,
+                             const text::EncodeRules& rules, const std::string& text) {
+  const bool as_json = arguments.flag("json");
+  if (arguments.flag("windows")) {
+    std::vector<Id> ids;
+    text::EncodeCounts counts;
+    tokenizer.encode(text, rules, ids, counts);
+    say_counts(counts);
+    return show_windows(tokenizer, std::move(ids), wanted_windows(arguments), as_json);
+  }
+  if (arguments.flag("roundtrip")) return prove_round_trip(tokenizer, rules, text, as_json);
+  if (!arguments.has("parity")) return std::nullopt;
+  const auto other = load_tokenizer(arguments.text("parity"), arguments.text("split"));
+  text::EncodeRules other_rules = rules;
+  const std::vector<std::string> special = arguments.texts("special");
+  if (!special.empty()) other_rules.specials = text::allow_specials(*other, special);
+  return compare_tokenizers({tokenizer, rules}, {*other, other_rules}, text, as_json);
+}
+
 int run_tokenize(const Arguments& arguments) {
+  require_windows(arguments);
   const auto& files = arguments.positionals("FILE");
   const std::string text = read_bytes(files.empty() ? "-" : files[0]);
   if (arguments.flag("decode")) return decode_ids(arguments, text);
@@ -178,18 +256,9 @@ int run_tokenize(const Arguments& arguments) {
   rules.strict = arguments.flag("strict");
   const std::vector<std::string> special = arguments.texts("special");
   if (!special.empty()) rules.specials = text::allow_specials(*tokenizer, special);
-  if (arguments.flag("roundtrip")) {
-    return prove_round_trip(*tokenizer, rules, text, arguments.flag("json"));
-  }
-  if (arguments.has("parity")) {
-    const auto other = load_tokenizer(arguments.text("parity"), arguments.text("split"));
-    text::EncodeRules other_rules = rules;
-    if (!special.empty()) other_rules.specials = text::allow_specials(*other, special);
-    return compare_tokenizers({*tokenizer, rules}, {*other, other_rules}, text,
-                              arguments.flag("json"));
-  }
   text::EncodeCounts counts;
   try {
+    if (const auto code = run_other(arguments, *tokenizer, rules, text)) return *code;
     if (arguments.flag("json") || arguments.flag("pieces")) {
       std::vector<text::Piece> pieces;
       tokenizer->encode_pieces(text, rules, pieces, counts);
@@ -211,15 +280,15 @@ int run_tokenize(const Arguments& arguments) {
 }
 
 std::vector<Option> tokenize_options() {
-  return {
+  std::vector<Option> options = {
       {.name = "tokenizer",
-       .value = "char|byte|word|FILE",
+       .value = "char|byte|word|bpe:N|FILE",
        .type = ValueType::file,
        .fallback = "char",
-       .help =
-           "how to cut the text; FILE is a tokenizer.json, GPT-2's encoder.json or vocab.bpe, a "
-           "tiktoken rank file, or a folder with one of these, such as a model",
-       .choices = {"char", "byte", "word"}},
+       .help = "how to cut the text; bpe:N learns N tokens from it; FILE is a tokenizer.json, "
+               "GPT-2's encoder.json or vocab.bpe, a "
+               "tiktoken rank file, or a folder with one of these, such as a model",
+       .choices = {"char", "byte", "word", "bpe:"}},
       {.name = "split",
        .value = "auto|gpt2|cl100k|o200k|llama3|qwen2",
        .type = ValueType::choice,
@@ -252,12 +321,19 @@ std::vector<Option> tokenize_options() {
        .value = "OTHER",
        .type = ValueType::file,
        .help = "compare with another tokenizer: the first line that the two encode differently"},
+      {.name = "windows",
+       .type = ValueType::flag,
+       .fallback = "false",
+       .help = "batches of inputs and targets, as a model trains on them"},
       {.name = "strict",
        .type = ValueType::flag,
        .fallback = "false",
        .help = "refuse invalid UTF-8 instead of reading it as U+FFFD"},
       json_option(),
   };
+  const std::vector<Option> windows = windows_options();
+  options.insert(options.end(), windows.begin(), windows.end());
+  return options;
 }
 
 }  // namespace
@@ -268,7 +344,8 @@ Verb tokenize_verb() {
   verb.summary = "turns text into ids, or ids back into text";
   verb.details =
       "Prints the ids on one line. No byte of the text is changed first: a byte-order mark and "
-      "carriage returns stay. char and word make their vocabulary of the text itself; to use that "
+      "carriage returns stay. char, word and bpe:N make their vocabulary of the text itself; to "
+      "use that "
       "of a model, give its folder to --tokenizer.";
   verb.positionals = {{.name = "FILE",
                        .help = "the text, or the ids with --decode; standard input if absent or -",
@@ -276,7 +353,8 @@ Verb tokenize_verb() {
                        .required = false}};
   verb.options = tokenize_options();
   verb.examples = {"lexirow tokenize my.txt --tokenizer byte --pieces",
-                   "lexirow tokenize my.txt --tokenizer byte --roundtrip"};
+                   "lexirow tokenize my.txt --tokenizer byte --roundtrip",
+                   "lexirow tokenize my.txt --windows --context 4 --stride 1 --batch 8"};
   verb.run = run_tokenize;
   return verb;
 }

@@ -18,6 +18,7 @@ Verb info_verb();
 Verb near_verb();
 Verb similar_verb();
 Verb walk_verb();
+Verb vocab_verb();
 Verb check_verb();
 Verb replay_verb();
 Verb experiment_verb();

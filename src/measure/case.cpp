@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "context/mixer.h"
 #include "lexirow/error.h"
 #include "measure/model_cases.h"
 #include "measure/part_cases.h"
+#include "optim/optimizer.h"
 
 namespace lexirow::measure {
 namespace {
@@ -23,6 +25,10 @@ void check_sizes(const CaseSizes& sizes) {
   check_size("batch", sizes.settings.batch, 1);
   check_size("context", sizes.settings.context, 1);
   check_size("batch times --context", sizes.positions(), 1);
+  // Refused here by name, in every case, though not every case reads them.
+  context::parse_mixer(sizes.settings.mixer);
+  optim::parse_optimizer(sizes.settings.optimizer);
+  optim::parse_row_updates(sizes.settings.row_updates);
 }
 
 }  // namespace

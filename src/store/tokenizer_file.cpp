@@ -11,6 +11,7 @@
 #include "lexirow/error.h"
 #include "store/model_folder.h"
 #include "text/bpe_files.h"
+#include "text/file_stamp.h"
 #include "text/json_text.h"
 #include "text/parity.h"
 #include "text/tiktoken_file.h"
@@ -115,12 +116,8 @@ OpenedTokenizer open_tokenizer(const std::string& path, const std::string& split
 }
 
 void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path) {
-  std::string bytes;
-  if (files::exists(path)) {
-    // Saving again what was proved and saved before costs no second proof.
-    bytes = tokenizer.to_json().dump(2) + "\n";
-    if (files::read_file(path) == bytes) return;
-  }
+  // Saving again what was proved and saved before costs no second proof.
+  if (files::exists(path) && files::read_file(path) == text::tokenizer_file_text(tokenizer)) return;
   files::write_file_atomically(path, text::proved_tokenizer_json(tokenizer));
 }
 

@@ -190,8 +190,9 @@ std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<Added
                         {"invert", false}};
     pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", {split, pre_tokenizer}}};
   }
+  // Keys in the order that parts of a file have which was read, so that saving is stable.
   pipeline.frame["pre_tokenizer"] = pre_tokenizer;
-  pipeline.frame["decoder"] = byte_level(true, true);
+  pipeline.frame["decoder"] = json(byte_level(true, true));
   pipeline.pre_tokenizer =
       pre_tokenizer_of_json(pre_tokenizer, "pre_tokenizer", {.letters = false});
   pipeline.bytes = true;

@@ -10,12 +10,7 @@
 namespace lexirow::text {
 
 void ByteTokenizer::check_strict(std::string_view text, const EncodeRules& rules) const {
-  if (!rules.strict) return;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Step step = utf8_step(text, at);
-    if (step.bad) refuse_bytes(text, at, rules.start);
-    at += step.length;
-  }
+  if (rules.strict) require_utf8(text, rules.start);
 }
 
 void ByteTokenizer::plain_pieces(std::string_view text, const EncodeRules& rules,

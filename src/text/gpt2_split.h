@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "text/tokenizer.h"
@@ -26,6 +28,7 @@ class Gpt2Pieces {
   std::size_t end_of(std::size_t at) const {
     // Words and runs of marks in ASCII, with a blank before them or not, are most of any text.
     const auto first = static_cast<unsigned char>(text_[at]);
+    if (const std::size_t end = word_end(at + (first == ' ' ? 1 : 0))) return end;
     std::size_t end = at + 1;
     std::uint8_t kind = kinds_[first];
     if (first == ' ' && end < text_.size()) {
@@ -45,6 +48,29 @@ class Gpt2Pieces {
   static constexpr std::uint8_t kSpace = 1;
   static const Kinds& byte_kinds();
   std::size_t end_closely(std::size_t at) const;
+
+  /// Where the ASCII letters from `begin` on end, eight at a time: that saves the branch a letter
+  /// which processors guess wrong. 0 when there are none, or they cannot be seen so: the text ends
+  /// soon or a letter that is not ASCII may follow.
+  std::size_t word_end(std::size_t begin) const {
+    if constexpr (std::endian::native != std::endian::little) return 0;
+    constexpr std::uint64_t kOnes = 0x0101010101010101u;
+    constexpr std::uint64_t kTops = 0x80 * kOnes;
+    for (std::size_t at = begin; at + sizeof(std::uint64_t) <= text_.size();) {
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, text_.data() + at, sizeof(bytes));
+      const std::uint64_t lower = (bytes | 0x20 * kOnes) & ~kTops;
+      // The top bit of a byte: at least 'a', not above 'z', ASCII.
+      const std::uint64_t letters =
+          (lower + (0x80 - 'a') * kOnes) & ~(lower + (0x7F - 'z') * kOnes) & ~bytes & kTops;
+      const auto count = static_cast<std::size_t>(std::countr_one(letters | ~kTops)) / 8;
+      at += count;
+      if (count == sizeof(bytes)) continue;
+      const bool ascii = (bytes >> (8 * count) & 0x80) == 0;
+      return ascii && at > begin ? at : 0;
+    }
+    return 0;
+  }
 
   std::string_view text_;
   const Kinds& kinds_;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lexirow/error.h"
+#include "text/file_stamp.h"
 #include "text/json_text.h"
 #include "text/utf8.h"
 
@@ -142,7 +143,7 @@ void prove_encoding(const Contestant& made, const Contestant& read, std::string_
 }  // namespace
 
 std::string proved_tokenizer_json(const Tokenizer& tokenizer) {
-  std::string json = tokenizer.to_json().dump(2);
+  const std::string json = tokenizer_file_text(tokenizer);
   const std::string name = "the tokenizer as it would be saved";
   const std::unique_ptr<Tokenizer> read = tokenizer_from_json(parse_json(json, name), name);
   std::vector<Id> ids(static_cast<std::size_t>(tokenizer.vocab_size()));
@@ -163,7 +164,7 @@ std::string proved_tokenizer_json(const Tokenizer& tokenizer) {
     prove_encoding(made, again, torture_text(), "the built-in text");
     prove_encoding(made, again, all_tokens, "the text of its own tokens");
   }
-  return json + "\n";
+  return json;
 }
 
 }  // namespace lexirow::text

@@ -25,27 +25,26 @@ class PieceCache {
 
   /// A pre-token as two words: its bytes, zeros, and its length in the last byte.
   struct Key {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
+    std::uint64_t low;
+    std::uint64_t high;
     bool operator==(const Key&) const = default;
   };
   struct Entry {
-    Key key;
-    std::array<Id, kMost> ids{};
-    std::uint32_t count = 0;  ///< 0: nothing is held
+    Key key;  ///< zero: nothing is held
+    std::array<Id, kMost> ids;
+    std::uint32_t count;
   };
 
-  PieceCache() : entries_(kEntries) {}
+  PieceCache() : pairs_(kPairs) {}
 
   /// The key of text[at, at + length), length 1 to kLongest.
   static Key key_of(std::string_view text, std::size_t at, std::size_t length) {
-    Key key;
+    Key key{};
     if (std::endian::native == std::endian::little && at + sizeof(Key) <= text.size()) {
       // Whole words are read; what follows the pre-token is shifted out.
       std::memcpy(&key, text.data() + at, sizeof(Key));
-      const auto bits = static_cast<unsigned>(8 * length);
-      key.low &= length < 8 ? (std::uint64_t{1} << bits) - 1 : ~std::uint64_t{0};
-      key.high &= length > 8 ? (std::uint64_t{1} << (bits - 64)) - 1 : 0;
+      key.low &= kMasks[length][0];
+      key.high &= kMasks[length][1];
     } else {
       std::memcpy(&key, text.data() + at, length);
     }
@@ -53,18 +52,45 @@ class PieceCache {
     return key;
   }
 
-  /// The entry for a key: with count 0 or another key it is free to be overwritten.
-  Entry& entry(const Key& key) {
-    const std::uint64_t mixed =
-        (key.low ^ std::rotl(key.high, 29)) * 0x9E3779B97F4A7C15u ^ key.high;
-    return entries_[static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93u) >> (64 - kBits))];
+  /// What is held for a key, or null.
+  const Entry* find(const Key& key) const {
+    const Pair& pair = pairs_[pair_of(key)];
+    if (pair.newer.key == key) return &pair.newer;
+    return pair.older.key == key ? &pair.older : nullptr;
+  }
+  /// An entry to be filled: that which held the key's neighbour for longest is given up.
+  Entry& make(const Key& key) {
+    Pair& pair = pairs_[pair_of(key)];
+    pair.older = pair.newer;
+    pair.newer.key = key;
+    return pair.newer;
   }
 
  private:
-  static constexpr unsigned kBits = 16;
-  static constexpr std::size_t kEntries = std::size_t{1} << kBits;  // 2 MiB of entries
+  /// A line of a processor's cache.
+  struct alignas(64) Pair {
+    Entry newer, older;
+  };
+  static constexpr unsigned kBits = 15;
+  static constexpr std::size_t kPairs = std::size_t{1} << kBits;  // 2 MiB
 
-  std::vector<Entry> entries_;
+  /// The bytes of a key's first or second word that are a pre-token's, by its length.
+  static constexpr auto kMasks = [] {
+    std::array<std::array<std::uint64_t, 2>, kLongest + 1> masks{};
+    for (std::size_t i = 0; i < kLongest; ++i) {
+      masks[i + 1] = masks[i];
+      masks[i + 1][i / 8] |= std::uint64_t{0xFF} << (i % 8 * 8);
+    }
+    return masks;
+  }();
+
+  static std::size_t pair_of(const Key& key) {
+    const std::uint64_t mixed =
+        (key.low ^ std::rotl(key.high, 29)) * 0x9E3779B97F4A7C15u ^ key.high;
+    return static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93u) >> (64 - kBits));
+  }
+
+  std::vector<Pair> pairs_;
 };
 
 /// Caches that wait for the next encoding: a tokenizer is used by several threads, a cache by one.

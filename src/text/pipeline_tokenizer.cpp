@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lexirow/error.h"
 #include "text/byte_letters.h"
+#include "text/character_spans.h"
 #include "text/code_class.h"
 #include "text/gpt2_split.h"
 #include "text/utf8.h"
@@ -15,44 +17,6 @@ namespace {
 
 std::int64_t place(std::size_t at) {
   return static_cast<std::int64_t>(at);
-}
-
-/// Moves ends of tokens out to those of the characters that they cut.
-class CharacterSpans {
- public:
-  explicit CharacterSpans(std::string_view text) : text_(text) {}
-
-  /// The first byte of the character that byte `at` belongs to.
-  std::size_t floor(std::size_t at) const {
-    std::size_t begin = at;
-    while (begin > 0 && at - begin < 3 && is_tail(begin)) --begin;
-    return begin == at || holds(begin, at) ? begin : at;
-  }
-  /// The end of the character that is cut at `end`.
-  std::size_t ceiling(std::size_t end) const {
-    if (end == text_.size() || !is_tail(end)) return end;
-    const std::size_t begin = floor(end);
-    return begin == end ? end : begin + utf8_step(text_, begin).length;
-  }
-
- private:
-  bool is_tail(std::size_t at) const {
-    return (static_cast<unsigned char>(text_[at]) & 0xC0) == 0x80;
-  }
-  bool holds(std::size_t begin, std::size_t at) const {
-    const Utf8Step step = utf8_step(text_, begin);
-    return !step.bad && begin + step.length > at;
-  }
-
-  std::string_view text_;
-};
-
-void check_utf8(std::string_view text, const EncodeRules& rules) {
-  for (std::size_t at = 0; rules.strict && at < text.size();) {
-    const Utf8Step step = utf8_step(text, at);
-    if (step.bad) refuse_bytes(text, at, rules.start);
-    at += step.length;
-  }
 }
 
 /// Cuts before every mark that does not follow another one.
@@ -163,31 +127,44 @@ class PipelineTokenizer::IdSink {
          EncodeCounts& counts)
       : model_(model), lease_(caches), cache_(*lease_), ids_(ids), counts_(counts) {}
 
-  void add(Id id, std::size_t, std::size_t) { ids_.push_back(id); }
+  void add(Id id, std::size_t, std::size_t) {
+    flush();
+    ids_.push_back(id);
+  }
 
   /// The pre-token [begin, end) of a text.
   void add_piece(std::string_view text, std::size_t begin, std::size_t end) {
     const std::size_t length = end - begin;
     if (length > PieceCache::kLongest) return encode(text.substr(begin, length));
     const PieceCache::Key key = PieceCache::key_of(text, begin, length);
-    PieceCache::Entry& entry = cache_.entry(key);
-    if (entry.key == key && entry.count > 0) {
-      ids_.insert(ids_.end(), entry.ids.begin(), entry.ids.begin() + entry.count);
+    if (const PieceCache::Entry* const held = cache_.find(key)) {
+      // All that an entry has room for is copied, which costs less than to look how many there are.
+      std::copy(held->ids.begin(), held->ids.end(), buffer_.begin() + buffered_);
+      buffered_ += held->count;
+      if (buffered_ + PieceCache::kMost > buffer_.size()) flush();
       return;
     }
+    flush();
     const std::size_t before = ids_.size();
     const std::int64_t unusual = counts_.unknown + counts_.left_out;
     encode(text.substr(begin, length));
     const std::size_t count = ids_.size() - before;
     // What is counted must be met each time.
     if (count > PieceCache::kMost || unusual != counts_.unknown + counts_.left_out) return;
-    entry.key = key;
+    PieceCache::Entry& entry = cache_.make(key);
     entry.count = static_cast<std::uint32_t>(count);
     std::copy_n(ids_.end() - static_cast<std::ptrdiff_t>(count), count, entry.ids.begin());
   }
 
+  /// To be called at the end.
+  void flush() {
+    ids_.insert(ids_.end(), buffer_.begin(), buffer_.begin() + buffered_);
+    buffered_ = 0;
+  }
+
  private:
   void encode(std::string_view piece) {
+    flush();
     tokens_.clear();
     model_.encode(piece, tokens_, counts_);
     for (const ModelToken& token : tokens_) ids_.push_back(token.id);
@@ -199,6 +176,8 @@ class PipelineTokenizer::IdSink {
   std::vector<Id>& ids_;
   EncodeCounts& counts_;
   std::vector<ModelToken> tokens_;
+  std::array<Id, 1024> buffer_;  // found in the cache, not yet in ids_
+  std::size_t buffered_ = 0;
 };
 
 /// Takes ids and where they come from.
@@ -304,7 +283,7 @@ void PipelineTokenizer::encode_stretch(std::string_view text, std::size_t offset
 template <typename Sink>
 void PipelineTokenizer::encode_all(std::string_view text, const EncodeRules& rules,
                                    EncodeCounts& counts, Sink& sink) const {
-  check_utf8(text, rules);
+  if (rules.strict) require_utf8(text, rules.start);
   counts.special_spellings += added_.count_plain(text, rules.specials);
   std::vector<AddedVocabulary::Found> found;
   added_.find(text, false, rules.specials, found);
@@ -329,6 +308,7 @@ void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rul
                                    std::vector<Id>& ids, EncodeCounts& counts) const {
   IdSink sink(*parts_.model, caches_, ids, counts);
   encode_all(text, rules, counts, sink);
+  sink.flush();
 }
 
 void PipelineTokenizer::trim_places(std::string_view text, std::vector<Piece>& pieces,

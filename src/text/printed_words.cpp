@@ -14,7 +14,7 @@ bool is_digit(char32_t code) {
   return code >= '0' && code <= '9';
 }
 
-bool is_word_character(char32_t code) {
+bool is_letter_or_number(char32_t code) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;  // L, M and N
 }
@@ -55,7 +55,7 @@ PrintedWords::Sides PrintedWords::sides_of(char32_t mark) {
   if (is_one_of(mark, U"([{$#")) return {false, true};
   if (is_wide_mark(mark) || mark == kEmDash) return {true, true};
   if (is_one_of(mark, U"-/_") || mark == kEnDash) {
-    if (is_word_character(last_)) return {true, true};
+    if (is_letter_or_number(last_)) return {true, true};
     if (mark == '-' && last_ == '-') return {true, close_};  // as the one before
     return {};
   }
@@ -68,14 +68,14 @@ PrintedWords::Sides PrintedWords::quote_sides(char32_t mark) {
       quote_open_ = !quote_open_;
       return quote_open_ ? Sides{false, true} : Sides{true, false};
     case '\'':
-      return {is_word_character(last_), true};
+      return {is_letter_or_number(last_), true};
     case kLeftSingle:
       single_open_ = true;
       return {false, true};
     case kLeftDouble:
       return {false, true};
     case kRightSingle: {
-      const bool closes = single_open_ || !is_word_character(last_);
+      const bool closes = single_open_ || !is_letter_or_number(last_);
       single_open_ = false;
       return {true, !closes};
     }

@@ -108,9 +108,9 @@ TokenizerKind parse_tokenizer_kind(std::string_view name) {
   }
   throw Error(
       ErrorKind::argument,
-      fmt::format(
-          "tokenizer \"{}\" is not known; use char, byte, word or the path of a tokenizer.json",
-          name));
+      fmt::format("tokenizer \"{}\" is not known; use char, byte, word, bpe:N (N tokens) or "
+                  "the path of a tokenizer.json",
+                  name));
 }
 
 std::string word_split_name(WordSplit split) {

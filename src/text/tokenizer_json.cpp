@@ -8,6 +8,7 @@
 #include "text/byte_letters.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
+#include "text/file_stamp.h"
 #include "text/pipeline_json.h"
 #include "text/token_model.h"
 #include "text/utf8.h"
@@ -199,10 +200,10 @@ ordered_json frame_json(const std::vector<AddedToken>& added) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(const json& root, const std::string& where) {
-  if (root.is_object()) {
-    if (auto own = own_tokenizer(root)) return own;
-  }
-  return pipeline_from_json(root, where);
+  std::unique_ptr<Tokenizer> tokenizer = root.is_object() ? own_tokenizer(root) : nullptr;
+  if (tokenizer == nullptr) tokenizer = pipeline_from_json(root, where);
+  check_stamp(root, *tokenizer, where);
+  return tokenizer;
 }
 
 }  // namespace lexirow::text

@@ -134,4 +134,12 @@ void refuse_bytes(std::string_view text, std::size_t at, const TextPlace& start)
           place.line, place.column, place.byte, hex_bytes(bytes)));
 }
 
+void require_utf8(std::string_view text, const TextPlace& start) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = utf8_step(text, at);
+    if (step.bad) refuse_bytes(text, at, start);
+    at += step.length;
+  }
+}
+
 }  // namespace lexirow::text

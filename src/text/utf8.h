@@ -51,5 +51,7 @@ TextPlace place_in(std::string_view text, std::size_t at, const TextPlace& start
 
 /// Throws Error(file): the bytes at `at` are not UTF-8, with line, column and byte.
 [[noreturn]] void refuse_bytes(std::string_view text, std::size_t at, const TextPlace& start);
+/// The same for the first bytes that are not UTF-8, if any are.
+void require_utf8(std::string_view text, const TextPlace& start);
 
 }  // namespace lexirow::text

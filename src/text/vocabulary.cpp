@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <vector>
 
 #include "lexirow/error.h"
+#include "text/bpe_files.h"
+#include "text/bpe_training.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
 #include "text/chunk_joiner.h"
+#include "text/gpt2_split.h"
 #include "text/in_file.h"
 #include "text/special_tokens.h"
 #include "text/utf8.h"
@@ -16,6 +21,26 @@
 #include "text/word_tokenizer.h"
 
 namespace lexirow::text {
+
+bool is_tokenizer_form(std::string_view name) {
+  return name == "char" || name == "byte" || name == "word" || name == "bpe" ||
+         name.starts_with("bpe:");
+}
+
+TokenizerForm parse_tokenizer_form(std::string_view name) {
+  if (name != "bpe" && !name.starts_with("bpe:")) return {parse_tokenizer_kind(name), 0};
+  const std::string_view size = name.substr(std::min<std::size_t>(name.size(), 4));
+  TokenizerForm form{TokenizerKind::bpe, 0};
+  const auto [rest, error] = std::from_chars(size.data(), size.data() + size.size(), form.size);
+  const bool fits = form.size >= 1 && form.size <= std::numeric_limits<Id>::max();
+  if (error != std::errc() || rest != size.data() + size.size() || !fits) {
+    throw Error(ErrorKind::argument,
+                fmt::format("tokenizer \"{}\": expected the number of tokens behind bpe:, such as "
+                            "bpe:8192",
+                            name));
+  }
+  return form;
+}
 
 struct VocabularyBuilder::Counts {
   explicit Counts(const VocabularyOptions& chosen) : options(chosen) {
@@ -25,6 +50,7 @@ struct VocabularyBuilder::Counts {
 
   void count_characters(std::string_view text);
   void count_words(std::string_view text);
+  void count_pre_tokens(std::string_view text);
   void count_word(std::string_view word, std::int64_t by) {
     const auto found = words.find(word);
     if (found != words.end()) {
@@ -40,6 +66,8 @@ struct VocabularyBuilder::Counts {
   }
   std::unique_ptr<Tokenizer> build_characters(VocabularyReport& report) const;
   std::unique_ptr<Tokenizer> build_words(VocabularyReport& report) const;
+  std::unique_ptr<Tokenizer> build_bpe(VocabularyReport& report,
+                                       const std::atomic<bool>* stop) const;
 
   VocabularyOptions options;
   ChunkJoiner joiner;
@@ -76,11 +104,27 @@ void VocabularyBuilder::Counts::count_words(std::string_view text) {
   });
 }
 
+void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text) {
+  if (options.strict) require_utf8(text, place_in_file);
+  // Where lines are encoded each by itself, no pre-token holds a line end.
+  const bool by_line = options.eos_per_line || options.lines;
+  while (!text.empty()) {
+    const std::size_t end = by_line ? std::min(text.find('\n'), text.size()) : text.size();
+    const std::string_view part = text.substr(0, end);
+    for_each_gpt2_piece(part, [&](std::size_t from, std::size_t to) {
+      count_word(part.substr(from, to - from), 1);
+    });
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 void VocabularyBuilder::Counts::count(std::string_view text) {
   if (options.kind == TokenizerKind::character) {
     count_characters(text);
-  } else {
+  } else if (options.kind == TokenizerKind::word) {
     count_words(text);
+  } else {
+    count_pre_tokens(text);
   }
   advance_place(place_in_file, text);
 }
@@ -162,6 +206,57 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_words(VocabularyRepo
   return std::make_unique<WordTokenizer>(std::move(kept), options.split, specials);
 }
 
+std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_bpe(
+    VocabularyReport& report, const std::atomic<bool>* stop) const {
+  if (words.empty()) {
+    throw Error(ErrorKind::file, fmt::format("no vocabulary: the text is empty ({} bytes); give a "
+                                             "text that has characters",
+                                             bytes));
+  }
+  report.distinct = static_cast<std::int64_t>(words.size());
+  for (const auto& [word, count] : words) {
+    report.tokens += count;
+    report.highest_count = std::max(report.highest_count, count);
+  }
+  LearnedBpe learned = learn_bpe(words, options.size - count_specials(place(0)), stop);
+  report.kept = static_cast<std::int64_t>(learned.tokens.size());
+  report.merges = static_cast<std::int64_t>(learned.merges.size());
+  report.exhausted = learned.exhausted;
+  const SpecialTokens specials = place(learned.tokens.size());
+  std::vector<AddedToken> added;
+  for (const SpecialRole& role : kSpecialRoles) {
+    if (specials.*role.id == kNoId) continue;
+    added.push_back(
+        {.id = specials.*role.id, .content = role.spelling, .normalized = false, .special = true});
+  }
+  BpeParts parts;
+  parts.tokens = std::move(learned.tokens);
+  parts.merges = std::move(learned.merges);
+  return make_byte_level_bpe(std::move(parts), std::move(added));
+}
+
+namespace {
+
+void require_bpe_options(const VocabularyOptions& options) {
+  if (options.unk) {
+    throw Error(ErrorKind::argument,
+                "--unk: byte-level BPE has a token for every byte, so nothing is unknown; leave "
+                "out --unk");
+  }
+  const std::int64_t least =
+      kByteTokens +
+      count_specials(place_specials(0, options.pad, options.unk, options.bos, options.eos));
+  if (options.size < least) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("a byte-level BPE vocabulary of {} tokens: the 256 bytes and {} special "
+                    "tokens are in it; give {} or more",
+                    options.size, least - kByteTokens, least));
+  }
+}
+
+}  // namespace
+
 VocabularyBuilder::VocabularyBuilder(const VocabularyOptions& options) {
   if (options.min_count < 1) {
     throw Error(ErrorKind::argument,
@@ -172,6 +267,7 @@ VocabularyBuilder::VocabularyBuilder(const VocabularyOptions& options) {
         ErrorKind::argument,
         fmt::format("--max-vocab {}: must be 1 or more, or 0 for no limit", options.max_vocab));
   }
+  if (options.kind == TokenizerKind::bpe) require_bpe_options(options);
   counts_ = std::make_unique<Counts>(options);
 }
 
@@ -186,6 +282,7 @@ void VocabularyBuilder::push(std::string_view bytes) {
       [&counts](std::string_view text, std::size_t scanned) {
         if (counts.options.kind == TokenizerKind::word)
           return word_cut(text, scanned, counts.options.split);
+        if (counts.options.kind == TokenizerKind::bpe) return spaced_cut(text, scanned);
         const std::size_t finished = finished_utf8(text);
         return SafeCut{finished, finished};
       },
@@ -197,7 +294,8 @@ void VocabularyBuilder::end_file() {
   counts_->place_in_file = {};
 }
 
-std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report) {
+std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report,
+                                                    const std::atomic<bool>* stop) {
   end_file();
   report = {};
   report.replaced = counts_->replaced;
@@ -209,11 +307,13 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report) {
     case TokenizerKind::byte:
       break;
     case TokenizerKind::bpe:
+      return counts_->build_bpe(report, stop);
     case TokenizerKind::word_level:
-      throw Error(ErrorKind::argument,
-                  fmt::format("a {} vocabulary cannot be made of a text here; use char, byte, word "
-                              "or the path of a tokenizer.json",
-                              tokenizer_kind_name(counts_->options.kind)));
+      throw Error(
+          ErrorKind::argument,
+          fmt::format("a {} vocabulary cannot be made of a text here; use char, byte, word, "
+                      "bpe:N or the path of a tokenizer.json",
+                      tokenizer_kind_name(counts_->options.kind)));
   }
   report.distinct = report.kept = ByteTokenizer::kBytes;
   report.tokens = counts_->bytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,12 +11,23 @@
 
 namespace lexirow::text {
 
+/// A tokenizer that is made of a text.
+struct TokenizerForm {
+  TokenizerKind kind = TokenizerKind::character;
+  std::int64_t size = 0;  ///< bpe: tokens wanted, special ones included
+};
+/// True for char, byte, word and bpe:N; other names are those of files.
+bool is_tokenizer_form(std::string_view name);
+/// Throws Error(argument) that lists the forms.
+TokenizerForm parse_tokenizer_form(std::string_view name);
+
 /// What vocabulary to make.
 struct VocabularyOptions {
   TokenizerKind kind = TokenizerKind::character;
   WordSplit split = WordSplit::unicode;
   std::int64_t min_count = 1;  ///< word: rarer words become <unk>
   std::int64_t max_vocab = 0;  ///< word: ordinary tokens kept at most; 0 no limit
+  std::int64_t size = 0;       ///< bpe: tokens wanted, special ones included
   bool pad = false, unk = false, bos = false, eos = false;
   bool eos_per_line = false;  ///< line ends are replaced by <eos>, so "\n" is no character
   bool lines = false;         ///< lines are documents, so "\n" is no character either
@@ -24,17 +36,20 @@ struct VocabularyOptions {
 
 /// What the cut left out, to be printed: nothing is pruned without a word.
 struct VocabularyReport {
-  std::int64_t distinct = 0;        ///< distinct tokens seen
+  std::int64_t distinct = 0;        ///< distinct tokens seen; bpe: distinct pre-tokens
   std::int64_t kept = 0;            ///< ordinary tokens in the vocabulary
-  std::int64_t tokens = 0;          ///< tokens counted
+  std::int64_t tokens = 0;          ///< tokens counted; bpe: pre-tokens
   std::int64_t dropped_tokens = 0;  ///< tokens that will be <unk>
   std::int64_t highest_count = 0;
   std::int64_t replaced = 0;  ///< bad UTF-8 subsequences read as U+FFFD
+  std::int64_t merges = 0;    ///< bpe: merges learned
+  bool exhausted = false;     ///< bpe: no pair was left before `size` was reached
 };
 
 /// Counts the tokens of texts given in chunks, then makes the tokenizer. Ids: char by code point;
-/// byte: the byte; word: by falling count, ties by bytes of the word. <unk> is always there for
-/// word. With WordSplit::space words spelt like a special token in use are no ordinary words.
+/// byte: the byte; word: by falling count, ties by bytes of the word; bpe: see learn_bpe(), over
+/// pre-tokens as GPT-2 cuts them. <unk> is always there for word and never for bpe. With
+/// WordSplit::space words spelt like a special token in use are no ordinary words.
 /// Memory grows with the number of distinct tokens only.
 class VocabularyBuilder {
  public:
@@ -48,8 +63,10 @@ class VocabularyBuilder {
   void end_file();
 
   /// Throws Error(argument) when the options keep nothing (never for byte): distinct, kept, highest
-  /// count, and the --min-count that would keep tokens; Error(file) for an empty text.
-  std::unique_ptr<Tokenizer> build(VocabularyReport& report);
+  /// count, and the --min-count that would keep tokens; Error(file) for an empty text; Stopped soon
+  /// after `stop` was set (bpe).
+  std::unique_ptr<Tokenizer> build(VocabularyReport& report,
+                                   const std::atomic<bool>* stop = nullptr);
 
  private:
   struct Counts;

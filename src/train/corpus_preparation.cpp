@@ -80,6 +80,13 @@ class IdStore {
 
 void say_vocabulary(const text::VocabularyReport& report, const Settings& settings,
                     const Notice& notice) {
+  if (report.exhausted) {
+    notice(
+        fmt::format("vocabulary: {} of the tokens asked for by {}: after {} every word of the text "
+                    "is one token, "
+                    "so no pair is left to merge",
+                    report.kept, settings.tokenizer, base::counted(report.merges, "merge")));
+  }
   if (report.dropped_tokens == 0) return;
   const double share =
       100.0 * static_cast<double>(report.dropped_tokens) / static_cast<double>(report.tokens);
@@ -91,9 +98,7 @@ void say_vocabulary(const text::VocabularyReport& report, const Settings& settin
       report.kept, report.distinct, limit, report.dropped_tokens, report.tokens, share));
 }
 
-void say_reading(const PreparedCorpus& corpus, const Notice& notice) {
-  const text::CorpusCounts& read = corpus.corpus_counts;
-  const text::EncodeCounts& encoded = corpus.encode_counts;
+void say_corpus(const text::CorpusCounts& read, const Notice& notice) {
   if (read.byte_order_marks > 0) {
     notice(fmt::format("dropped {} (--raw keeps them)",
                        base::counted(read.byte_order_marks, "byte-order mark")));
@@ -102,6 +107,9 @@ void say_reading(const PreparedCorpus& corpus, const Notice& notice) {
     notice(fmt::format("read {} as LF (--raw keeps them)",
                        base::counted(read.carriage_returns, "CRLF line end")));
   }
+}
+
+void say_encoded(const text::EncodeCounts& encoded, const Notice& notice) {
   if (encoded.replaced > 0) {
     notice(fmt::format("read {} as U+FFFD (--strict refuses them)",
                        base::counted(encoded.replaced, "invalid UTF-8 sequence")));
@@ -128,11 +136,10 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
                                                       const Notice& notice) {
   const std::string& path = settings.tokenizer;
   if (!files::exists(path)) {
-    throw Error(
-        ErrorKind::argument,
-        fmt::format("--tokenizer: got '{}', expected char, byte, word or a tokenizer's file "
-                    "or folder that exists",
-                    path));
+    throw Error(ErrorKind::argument,
+                fmt::format("--tokenizer: got '{}', expected char, byte, word, bpe:N or a "
+                            "tokenizer's file or folder that exists",
+                            path));
   }
   const store::OpenedTokenizer opened =
       store::open_tokenizer(path, settings.split == "auto" ? "" : settings.split);
@@ -144,6 +151,21 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
 }
 
 }  // namespace
+
+text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading) {
+  text::CorpusFiles files = text::list_corpus(corpus, reading.stop);
+  if (files.skipped_binary + files.skipped_links > 0) {
+    std::string examples;
+    for (const std::string& name : files.skipped_examples) {
+      examples += (examples.empty() ? "" : ", ") + name;
+    }
+    reading.notice(fmt::format("read {}; left out {} and {} ({})",
+                               base::counted(static_cast<std::int64_t>(files.paths.size()), "file"),
+                               base::counted(files.skipped_binary, "binary file"),
+                               base::counted(files.skipped_links, "symbolic link"), examples));
+  }
+  return files;
+}
 
 TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings,
                          const Reading& reading) {
@@ -231,16 +253,28 @@ void agree_with_tokenizer(Settings& settings, const Given& given,
 std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
                                                       const Settings& settings,
                                                       const Reading& reading) {
-  if (!is_tokenizer_kind(settings.tokenizer)) return read_tokenizer(settings, reading.notice);
+  if (!text::is_tokenizer_form(settings.tokenizer)) return read_tokenizer(settings, reading.notice);
+  return make_vocabulary(files, settings, reading).tokenizer;
+}
+
+Vocabulary make_vocabulary(const text::CorpusFiles& files, const Settings& settings,
+                           const Reading& reading) {
   text::VocabularyBuilder builder(vocabulary_options(settings));
+  Vocabulary made;
   if (settings.tokenizer != "byte") {  // its vocabulary is known
-    text::CorpusCounts counts;
-    text::count_corpus(files, corpus_rules(settings, reading.stop), builder, counts);
+    text::count_corpus(files, corpus_rules(settings, reading.stop), builder, made.counts);
   }
-  text::VocabularyReport report;
-  std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
-  say_vocabulary(report, settings, reading.notice);
-  return tokenizer;
+  made.tokenizer = builder.build(made.report, reading.stop);
+  say_vocabulary(made.report, settings, reading.notice);
+  return made;
+}
+
+Vocabulary learn_vocabulary(const std::vector<std::string>& corpus, const Settings& settings,
+                            const Reading& reading) {
+  const text::CorpusFiles files = list_and_say(corpus, reading);
+  Vocabulary made = make_vocabulary(files, settings, reading);
+  say_corpus(made.counts, reading.notice);
+  return made;
 }
 
 PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& settings,
@@ -255,7 +289,8 @@ PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& se
       [&](std::span<const Id> piece) { ids.append(piece); });
   corpus.stream = ids.finish(std::move(boundaries));
   corpus.fingerprint = ids.fingerprint();
-  say_reading(corpus, reading.notice);
+  say_corpus(corpus.corpus_counts, reading.notice);
+  say_encoded(corpus.encode_counts, reading.notice);
   return corpus;
 }
 

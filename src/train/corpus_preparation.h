@@ -10,6 +10,7 @@
 #include "text/corpus.h"
 #include "text/token_stream.h"
 #include "text/tokenizer.h"
+#include "text/vocabulary.h"
 #include "train/presets.h"
 #include "train/settings.h"
 
@@ -34,6 +35,9 @@ struct Reading {
 
 // All of these throw text::Stopped soon after `reading.stop` was set.
 
+/// The files behind the arguments; says what was left out.
+text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading);
+
 /// Looks at the first part of the text.
 TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings,
                          const Reading& reading);
@@ -43,6 +47,20 @@ TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& setting
 std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& files,
                                                       const Settings& settings,
                                                       const Reading& reading);
+
+/// A vocabulary with what making it met.
+struct Vocabulary {
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  text::VocabularyReport report;
+  text::CorpusCounts counts;
+};
+
+/// Makes the vocabulary that the settings ask for, not one of a file; says what was left out.
+Vocabulary make_vocabulary(const text::CorpusFiles& files, const Settings& settings,
+                           const Reading& reading);
+/// The same from the arguments on, for one that is made alone: says what reading met, too.
+Vocabulary learn_vocabulary(const std::vector<std::string>& corpus, const Settings& settings,
+                            const Reading& reading);
 
 /// Where --tokenizer names a file: settings that follow from it (how words are split, whether there
 /// is <pad> and <unk>) take its values. Throws Error(argument) for one in `given` that contradicts

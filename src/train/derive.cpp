@@ -58,7 +58,9 @@ text::WindowOptions window_options(const Settings& settings, bool overlap) {
 
 text::VocabularyOptions vocabulary_options(const Settings& settings) {
   text::VocabularyOptions options;
-  options.kind = text::parse_tokenizer_kind(settings.tokenizer);
+  const text::TokenizerForm form = text::parse_tokenizer_form(settings.tokenizer);
+  options.kind = form.kind;
+  options.size = form.size;
   options.split = text::parse_word_split(settings.word_split);
   options.min_count = settings.min_count;
   options.max_vocab = settings.max_vocab;

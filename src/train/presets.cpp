@@ -7,6 +7,7 @@
 
 #include "context/mixer.h"
 #include "lexirow/error.h"
+#include "text/vocabulary.h"
 
 namespace lexirow::train {
 
@@ -48,8 +49,9 @@ std::string choose_preset(const Given& given, const TextFacts& facts, std::strin
   if (asked != "auto") return asked;
   if (is_given(given, "tokenizer")) {
     const std::string tokenizer = given_value(given, "tokenizer", "");
-    const bool file = !is_tokenizer_kind(tokenizer);
-    const bool words = tokenizer == "word" || (file && facts.mostly_words);
+    // Pieces of words take the place of words.
+    const bool pieces = !text::is_tokenizer_form(tokenizer) || tokenizer.starts_with("bpe");
+    const bool words = tokenizer == "word" || (pieces && facts.mostly_words);
     const std::string preset = words ? "word" : "character";
     choice = fmt::format("preset {}: it fits --tokenizer {}", preset, tokenizer);
     return preset;
@@ -150,8 +152,9 @@ void validate_model(const Settings& settings) {
 void validate_word_options(const Settings& settings) {
   require_at_least("min-count", settings.min_count, 1);
   require_at_least("max-vocab", settings.max_vocab, 0);
+  if (text::is_tokenizer_form(settings.tokenizer)) text::parse_tokenizer_form(settings.tokenizer);
   if (settings.tokenizer == "word") return;
-  const bool file = !is_tokenizer_kind(settings.tokenizer);
+  const bool file = !text::is_tokenizer_form(settings.tokenizer);
   const std::string reason =
       file ? fmt::format(
                  "--tokenizer {} brings a vocabulary of its own; leave it out, or make a new "
@@ -225,10 +228,6 @@ double parse_share(const char* name, const std::string& text, const char* expect
 }
 
 }  // namespace
-
-bool is_tokenizer_kind(const std::string& name) {
-  return name == "char" || name == "byte" || name == "word";
-}
 
 bool is_given(const Given& given, const std::string& name) {
   return std::any_of(given.begin(), given.end(),

@@ -21,9 +21,6 @@ struct TextFacts {
 /// chosen. Throws Error(argument).
 Settings resolve_settings(const Given& given, const TextFacts& facts, std::string& choice);
 
-/// True for char, byte and word; what else --tokenizer names is a file.
-bool is_tokenizer_kind(const std::string& name);
-
 /// True when `name` was given.
 bool is_given(const Given& given, const std::string& name);
 

@@ -14,7 +14,7 @@ namespace lexirow::train {
 struct Settings {
   std::string preset = "auto";
 
-  std::string tokenizer = "char";  ///< char, byte, word, or a file or folder with a tokenizer
+  std::string tokenizer = "char";  ///< char, byte, word, bpe:N, or a file or folder with one
   std::string split = "auto";      ///< how a tiktoken rank file cuts text
   std::string special;             ///< special tokens read as such in the text, with commas between
   std::string word_split = "unicode";

@@ -14,6 +14,7 @@
 #include "lexirow/version.h"
 #include "store/model_folder.h"
 #include "store/training_state.h"
+#include "text/vocabulary.h"
 #include "train/corpus_preparation.h"
 #include "train/derive.h"
 #include "train/output_folder.h"
@@ -59,21 +60,6 @@ void keep_stdin(const std::vector<std::string>& corpus, const std::string& out,
   text::read_corpus_file("-", {.raw = true, .stop = &stop}, counts,
                          [&](std::string_view chunk) { file.write(chunk); });
   file.commit();
-}
-
-text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading) {
-  text::CorpusFiles files = text::list_corpus(corpus, reading.stop);
-  if (files.skipped_binary + files.skipped_links > 0) {
-    std::string examples;
-    for (const std::string& name : files.skipped_examples) {
-      examples += (examples.empty() ? "" : ", ") + name;
-    }
-    reading.notice(fmt::format("read {}; left out {} and {} ({})",
-                               base::counted(static_cast<std::int64_t>(files.paths.size()), "file"),
-                               base::counted(files.skipped_binary, "binary file"),
-                               base::counted(files.skipped_links, "symbolic link"), examples));
-  }
-  return files;
 }
 
 void check_memory(const model::ModelConfig& config, const Settings& settings) {
@@ -145,12 +131,13 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   const TextFacts facts = look_at_corpus(files, settings, reading);
   settings = resolve_settings(request.given, facts, choice);
   settings.validation_file = absolute(settings.validation_file);
-  if (!is_tokenizer_kind(settings.tokenizer)) settings.tokenizer = absolute(settings.tokenizer);
+  if (!text::is_tokenizer_form(settings.tokenizer))
+    settings.tokenizer = absolute(settings.tokenizer);
   if (!choice.empty()) events.notice(choice);
 
   base::ThreadPool pool(request.threads);
   const std::shared_ptr<const text::Tokenizer> tokenizer = make_tokenizer(files, settings, reading);
-  if (!is_tokenizer_kind(settings.tokenizer)) {
+  if (!text::is_tokenizer_form(settings.tokenizer)) {
     agree_with_tokenizer(settings, request.given, *tokenizer);
   }
   store::ModelFolder folder = new_model(output.path(), corpus, tokenizer, settings, events.notice);
@@ -172,7 +159,7 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
     if (name == "preset" && text == "auto") continue;
     Settings wished = settings;
     const bool path =
-        name == "validation-file" || (name == "tokenizer" && !is_tokenizer_kind(text));
+        name == "validation-file" || (name == "tokenizer" && !text::is_tokenizer_form(text));
     set_setting(wished, name, path ? absolute(text) : text);
     for (const SettingField& field : setting_fields()) {
       if (field.name != name) continue;

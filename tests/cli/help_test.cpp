@@ -8,9 +8,9 @@
 namespace lexirow::cli_test {
 namespace {
 
-const std::vector<std::string> kVerbs = {"tokenize", "train",  "eval",      "generate",
-                                         "info",     "near",   "similar",   "walk",
-                                         "check",    "replay", "completion"};
+const std::vector<std::string> kVerbs = {"tokenize", "train",  "eval",    "generate",
+                                         "info",     "near",   "similar", "walk",
+                                         "check",    "replay", "vocab",   "completion"};
 
 /// The commands under the last heading of a verb's help.
 std::vector<std::string> examples_of(const std::string& help) {

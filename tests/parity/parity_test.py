@@ -411,7 +411,39 @@ def part_saved(comparison, folder):
                 comparison.fail(f"saved-{name}", text, "ids", second.ids, first.ids)
 
 
-PARTS = {"gpt2": part_gpt2, "tiktoken": part_tiktoken, "saved": part_saved, "pre_tokenizers": part_pre_tokenizers, "normalizers": part_normalizers,
+def part_trained(comparison, folder):
+    """BPE learned here has the vocabulary and the merges of tokenizers' own trainer, and its file
+    loads there."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    texts = all_texts(200)
+    for name in ("data/harbour.txt", "data/contracts-zh.txt", "src/text/utf8.cpp"):
+        corpus = (ROOT / name).read_text(encoding="utf-8")
+        for size in (300, 1500):
+            comparison.compared += 1
+            theirs = Tokenizer(models.BPE())
+            theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+            theirs.train_from_iterator([corpus], trainers.BpeTrainer(
+                vocab_size=size, show_progress=False,
+                initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+            path = pathlib.Path(folder) / "learned.json"
+            path.unlink(missing_ok=True)
+            subprocess.run([comparison.encoder.program, "--learn", str(size), "--save", str(path)],
+                           input=corpus.encode("utf-8"), check=True)
+            ours = json.loads(path.read_text(encoding="utf-8"))["model"]
+            expected = json.loads(theirs.to_str())["model"]
+            for key in ("vocab", "merges"):
+                if ours[key] != expected[key]:
+                    comparison.fail(f"trained-{name}-{size}", "", key, len(ours[key]), len(expected[key]))
+            again = Tokenizer.from_file(str(path))
+            for text, result in zip(texts, comparison.encoder(path, texts)):
+                comparison.compared += 1
+                encoding = again.encode(text)
+                if (result["ids"], result["places"]) != (encoding.ids, byte_places(text, encoding.offsets)):
+                    comparison.fail(f"trained-{name}-{size}", text, "ids or places", result["ids"], encoding.ids)
+
+
+PARTS = {"gpt2": part_gpt2, "tiktoken": part_tiktoken, "saved": part_saved, "trained": part_trained,
+         "pre_tokenizers": part_pre_tokenizers, "normalizers": part_normalizers,
          "models": part_models, "added": part_added}
 
 

@@ -81,6 +81,35 @@ TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
                [&] { open_tokenizer(twice); });
 }
 
+TEST(TokenizerFile, KnowsItsOwnSizeAndContents) {  // VOCAB-10
+  const testing::TempFolder folder;
+  const auto tokenizer = text::tokenizer_of(text::small_bpe());
+  const std::string path = folder.path("tokenizer.json");
+  save_tokenizer(*tokenizer, path);
+  const json good = json::parse(testing::file_bytes(path));
+  EXPECT_EQ(good["model"]["lexirow"]["tokens"], 266);
+  // Written in another way it is the same file.
+  folder.write("same.json", good.dump());
+  EXPECT_EQ(open_tokenizer(folder.path("same.json")).tokenizer->vocab_size(), 266);
+  json shorter = good;
+  shorter["added_tokens"] = json::array();
+  json swapped = good;
+  swapped["model"]["vocab"]["a"].swap(swapped["model"]["vocab"]["b"]);
+  json bad_stamp = good;
+  bad_stamp["model"]["lexirow"] = 7;
+  for (const auto& [changed, part] : std::initializer_list<std::pair<json, const char*>>{
+           {shorter, "says that it has 266 tokens, but it has 265"},
+           {swapped, "its checksum is \"crc32"},
+           {bad_stamp, "says that it has"}}) {
+    const std::string file = folder.write("changed.json", changed.dump());
+    expect_error(ErrorKind::file, {"changed.json", part, "changed after it was written"},
+                 [&] { open_tokenizer(file); });
+    json freed = changed;
+    freed["model"].erase("lexirow");
+    EXPECT_NO_THROW(open_tokenizer(folder.write("freed.json", freed.dump())));
+  }
+}
+
 TEST(TokenizerFile, SavesWhatEncodesTheSame) {
   const testing::TempFolder folder;
   const auto tokenizer = text::tokenizer_of(text::small_bpe());

@@ -129,11 +129,18 @@ TEST(Tokenizers, MillionsOfEqualMarksTakeLinearTime) {  // TOK-1
 
 TEST(Tokenizers, NamesAreReadBack) {
   for (const auto kind : {TokenizerKind::character, TokenizerKind::byte, TokenizerKind::word}) {
-    EXPECT_EQ(parse_tokenizer_kind(tokenizer_kind_name(kind)), kind);
+    EXPECT_EQ(parse_tokenizer_form(tokenizer_kind_name(kind)).kind, kind);
   }
   EXPECT_EQ(parse_word_split("space"), WordSplit::space);
-  EXPECT_HOLDS(error_of(ErrorKind::argument, [] { parse_tokenizer_kind("bpe"); }),
-               "char, byte, word");
+  EXPECT_EQ(parse_tokenizer_form("bpe:8192").kind, TokenizerKind::bpe);
+  EXPECT_EQ(parse_tokenizer_form("bpe:8192").size, 8192);
+  EXPECT_FALSE(is_tokenizer_form("word-level"));
+  EXPECT_HOLDS(error_of(ErrorKind::argument, [] { parse_tokenizer_form("word-level"); }),
+               "char, byte, word, bpe:N");
+  for (const char* name :
+       {"bpe", "bpe:", "bpe:x", "bpe:8k", "bpe:0", "bpe:-3", "bpe:99999999999"}) {
+    EXPECT_HOLDS(error_of(ErrorKind::argument, [&] { parse_tokenizer_form(name); }), "bpe:8192");
+  }
   EXPECT_HOLDS(error_of(ErrorKind::argument, [] { parse_word_split("bert"); }), "unicode");
 }
 

