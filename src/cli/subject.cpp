@@ -42,6 +42,15 @@ std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
   return opened.tokenizer;
 }
 
+std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const text::VocabularyOptions& options,
+                                                         const std::string& text) {
+  text::VocabularyBuilder builder(options);
+  builder.push(text);
+  builder.end_file();
+  text::VocabularyReport report;
+  return builder.build(report);
+}
+
 std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
                                           const std::string& what) {
   std::vector<text::Piece> pieces;

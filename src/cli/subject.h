@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "store/model_folder.h"
 #include "text/tokenizer.h"
+#include "text/vocabulary.h"
 
 namespace lexirow::cli {
 
@@ -18,6 +19,10 @@ Positional model_positional();
 /// Throws Error(io|file|argument).
 std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
                                                       const std::string& split = "auto");
+
+/// A vocabulary made of the text itself (char, word) or needing none (byte).
+std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const text::VocabularyOptions& options,
+                                                         const std::string& text);
 
 /// Tokens of a text that the user wrote for this model, a prompt or a query. A character that the
 /// vocabulary lacks is Error(file): the command was right, the text does not fit. Words that became

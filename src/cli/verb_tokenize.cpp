@@ -19,27 +19,6 @@
 namespace lexirow::cli {
 namespace {
 
-/// A vocabulary made of the text itself (char, word) or needing none (byte).
-std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const Arguments& arguments,
-                                                         const std::string& text) {
-  text::VocabularyOptions options;
-  const text::TokenizerForm form = text::parse_tokenizer_form(arguments.text("tokenizer"));
-  options.kind = form.kind;
-  options.size = form.size;
-  options.split = text::parse_word_split(arguments.text("word-split"));
-  options.strict = arguments.flag("strict");
-  text::VocabularyBuilder builder(options);
-  builder.push(text);
-  builder.end_file();
-  text::VocabularyReport report;
-  std::shared_ptr<const text::Tokenizer> tokenizer = builder.build(report);
-  if (options.kind != text::TokenizerKind::byte) {
-    say(fmt::format("The vocabulary of {} is made of this text itself.",
-                    counted(tokenizer->vocab_size(), "token")));
-  }
-  return tokenizer;
-}
-
 std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
                                                         const std::string& text) {
   const std::string& name = arguments.text("tokenizer");
@@ -50,7 +29,18 @@ std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& argumen
                     name));
   }
   if (!text::is_tokenizer_form(name)) return load_tokenizer(name, arguments.text("split"));
-  return tokenizer_of_text(arguments, text);
+  text::VocabularyOptions options;
+  const text::TokenizerForm form = text::parse_tokenizer_form(name);
+  options.kind = form.kind;
+  options.size = form.size;
+  options.split = text::parse_word_split(arguments.text("word-split"));
+  options.strict = arguments.flag("strict");
+  std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_of_text(options, text);
+  if (options.kind != text::TokenizerKind::byte) {
+    say(fmt::format("The vocabulary of {} is made of this text itself.",
+                    counted(tokenizer->vocab_size(), "token")));
+  }
+  return tokenizer;
 }
 
 /// Whole numbers between white space, commas and the brackets of a JSON list.

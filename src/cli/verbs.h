@@ -22,6 +22,7 @@ Verb vocab_verb();
 Verb check_verb();
 Verb replay_verb();
 Verb experiment_verb();
+Verb bench_verb();
 Verb completion_verb();
 
 }  // namespace lexirow::cli

@@ -35,6 +35,7 @@ void Trainer::draw() {
   model::initialize<float>(folder_.config, static_cast<std::uint64_t>(settings_.seed), init,
                            folder_.parameters);
   folder_.ledger = rows::Ledger(folder_.config.vocab_size);
+  optimizer_.reset();  // its moments first: two sets of them would be the peak of the whole run
   optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
   if (settings_.patience > 0) best_ = folder_.parameters;
   learning_rate_ = 0;
