@@ -68,7 +68,8 @@ std::string partner(const std::string& path, std::initializer_list<const char*> 
 
 OpenedTokenizer open_json(const std::string& path, const std::string& bytes) {
   const nlohmann::json json = text::parse_json(bytes, path);
-  if (json.is_object() && json.contains("model")) {
+  // In a vocabulary "model" may be a token, and is one in GPT-2's.
+  if (json.is_object() && json.contains("model") && !json["model"].is_number()) {
     return {text::tokenizer_from_json(json, path), path};
   }
   const bool vocabulary = json.is_object() && !json.empty() && json.begin()->is_number_integer();

@@ -25,6 +25,13 @@ std::pair<std::string, std::string> small_pair() {
   return {vocab.dump(), merges};
 }
 
+/// The same with tokens that are spelt like the parts of a tokenizer.json, as GPT-2's are.
+std::string with_misleading_tokens(const std::string& vocab) {
+  json changed = json::parse(vocab);
+  for (const char* token : {"model", "version"}) changed[token] = changed.size();
+  return changed.dump();
+}
+
 /// What opens and its ids for one text.
 std::vector<Id> ids_of(const std::string& path, const std::string& split = "") {
   return open_tokenizer(path, split).tokenizer->encode(" the ==== cat's");
@@ -108,6 +115,16 @@ TEST(TokenizerFile, KnowsItsOwnSizeAndContents) {  // VOCAB-10
     freed["model"].erase("lexirow");
     EXPECT_NO_THROW(open_tokenizer(folder.write("freed.json", freed.dump())));
   }
+}
+
+TEST(TokenizerFile, EitherFileOfAPairNamesBothWhateverItsTokensAre) {
+  const testing::TempFolder folder;
+  const auto [vocab, merges] = small_pair();
+  const std::string first = folder.write("encoder.json", with_misleading_tokens(vocab));
+  const std::string second = folder.write("vocab.bpe", merges);
+  const std::vector<Id> expected = text::tokenizer_of(text::small_bpe())->encode(" the ==== cat's");
+  EXPECT_EQ(ids_of(first), expected);
+  EXPECT_EQ(ids_of(second), expected);
 }
 
 TEST(TokenizerFile, SavesWhatEncodesTheSame) {
