@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/thread_pool.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/program.h"
@@ -60,7 +61,9 @@ int run_vocab(const Arguments& arguments) {
     throw Error(ErrorKind::io,
                 fmt::format("--out {} exists: name a new file, or add --force to replace it", out));
   }
-  const train::Reading reading{[](const std::string& line) { say(line); }, &stop_on_interrupt()};
+  base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
+  const train::Reading reading{[](const std::string& line) { say(line); }, &stop_on_interrupt(),
+                               &pool};
   try {
     const train::Vocabulary made =
         train::learn_vocabulary(arguments.positionals("CORPUS"), settings_of(arguments), reading);
@@ -115,6 +118,7 @@ Verb vocab_verb() {
       flag_option("eos", "add a token <eos>"),
       flag_option("raw", "keep byte-order marks and CRLF"),
       flag_option("strict", "refuse invalid UTF-8"),
+      threads_option(),
       json_option(),
   };
   verb.examples = {"lexirow vocab train my.txt --vocab-size 300 --out tokenizer.json"};

@@ -165,7 +165,9 @@ class StripAccents final : public Normalizer {
   void apply(TracedText& text) const override {
     if (is_ascii(text.text())) return;
     drop_if(text, [](char32_t code) {
-      return (CodeClassTable::get().of(code) & CodeClass::mark) != 0 && !is_later_mark(code);
+      const bool once = code == 0x1CF2 || code == 0x1CF3;  // were marks in Unicode 9
+      const bool mark = (CodeClassTable::get().of(code) & CodeClass::mark) != 0;
+      return once || (mark && !is_later_mark(code));
     });
   }
   bool cuts_at_blanks() const override { return true; }

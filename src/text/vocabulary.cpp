@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lexirow/error.h"
@@ -51,12 +52,14 @@ struct VocabularyBuilder::Counts {
   void count_characters(std::string_view text);
   void count_words(std::string_view text);
   void count_pre_tokens(std::string_view text);
-  void count_word(std::string_view word, std::int64_t by) {
-    const auto found = words.find(word);
-    if (found != words.end()) {
+  void count_pre_tokens(std::string_view text, WordMap<std::int64_t>& into) const;
+  void join_parts();
+  static void count_word(WordMap<std::int64_t>& into, std::string_view word, std::int64_t by) {
+    const auto found = into.find(word);
+    if (found != into.end()) {
       found->second += by;
     } else {
-      words.emplace(word, by);
+      into.emplace(word, by);
     }
   }
   void count(std::string_view text);
@@ -74,6 +77,7 @@ struct VocabularyBuilder::Counts {
   TextPlace place_in_file;
   std::vector<std::int64_t> characters;  // [kCodePoints]
   WordMap<std::int64_t> words;
+  std::vector<WordMap<std::int64_t>> part_words;  // counted by several threads, not yet in words
   std::int64_t bytes = 0;
   std::int64_t replaced = 0;
 };
@@ -94,27 +98,54 @@ void VocabularyBuilder::Counts::count_words(std::string_view text) {
   for_each_word(text, options.split, [&](std::size_t begin, std::size_t end, bool bad) {
     const std::string_view word = text.substr(begin, end - begin);
     if (!bad) {
-      count_word(word, 1);
+      count_word(words, word, 1);
       return;
     }
     for (std::size_t at = begin; options.strict; at += utf8_step(text, at).length) {
       if (utf8_step(text, at).bad) refuse_bytes(text, at, place_in_file);
     }
-    count_word(repair_utf8(word, replaced), 1);
+    count_word(words, repair_utf8(word, replaced), 1);
   });
 }
 
-void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text) {
-  if (options.strict) require_utf8(text, place_in_file);
+void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text,
+                                                 WordMap<std::int64_t>& into) const {
   // Where lines are encoded each by itself, no pre-token holds a line end.
   const bool by_line = options.eos_per_line || options.lines;
   while (!text.empty()) {
     const std::size_t end = by_line ? std::min(text.find('\n'), text.size()) : text.size();
     const std::string_view part = text.substr(0, end);
     for_each_gpt2_piece(part, [&](std::size_t from, std::size_t to) {
-      count_word(part.substr(from, to - from), 1);
+      count_word(into, part.substr(from, to - from), 1);
     });
     text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text) {
+  if (options.strict) require_utf8(text, place_in_file);
+  if (options.pool == nullptr || options.pool->threads() == 1) return count_pre_tokens(text, words);
+  constexpr std::size_t kPart = std::size_t{1} << 17;
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (text.size() > kPart) {
+      const std::size_t cut = spaced_cut(text.substr(0, kPart), 0).end;
+      if (cut > 0) end = cut;
+    }
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  part_words.resize(std::max(part_words.size(), parts.size()));
+  options.pool->parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t i) {
+    const auto part = static_cast<std::size_t>(i);
+    count_pre_tokens(parts[part], part_words[part]);
+  });
+}
+
+void VocabularyBuilder::Counts::join_parts() {
+  for (const WordMap<std::int64_t>& part : std::exchange(part_words, {})) {
+    for (const auto& [word, count] : part) count_word(words, word, count);
   }
 }
 
@@ -297,6 +328,7 @@ void VocabularyBuilder::end_file() {
 std::unique_ptr<Tokenizer> VocabularyBuilder::build(VocabularyReport& report,
                                                     const std::atomic<bool>* stop) {
   end_file();
+  counts_->join_parts();
   report = {};
   report.replaced = counts_->replaced;
   switch (counts_->options.kind) {

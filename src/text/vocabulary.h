@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/thread_pool.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 
@@ -28,6 +29,8 @@ struct VocabularyOptions {
   std::int64_t min_count = 1;  ///< word: rarer words become <unk>
   std::int64_t max_vocab = 0;  ///< word: ordinary tokens kept at most; 0 no limit
   std::int64_t size = 0;       ///< bpe: tokens wanted, special ones included
+  /// bpe: counts by these threads, with the same result for any number; null: by the calling one.
+  base::ThreadPool* pool = nullptr;
   bool pad = false, unk = false, bos = false, eos = false;
   bool eos_per_line = false;  ///< line ends are replaced by <eos>, so "\n" is no character
   bool lines = false;         ///< lines are documents, so "\n" is no character either

@@ -259,7 +259,9 @@ std::shared_ptr<const text::Tokenizer> make_tokenizer(const text::CorpusFiles& f
 
 Vocabulary make_vocabulary(const text::CorpusFiles& files, const Settings& settings,
                            const Reading& reading) {
-  text::VocabularyBuilder builder(vocabulary_options(settings));
+  text::VocabularyOptions options = vocabulary_options(settings);
+  options.pool = reading.pool;
+  text::VocabularyBuilder builder(options);
   Vocabulary made;
   if (settings.tokenizer != "byte") {  // its vocabulary is known
     text::count_corpus(files, corpus_rules(settings, reading.stop), builder, made.counts);

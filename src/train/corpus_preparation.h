@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "text/corpus.h"
 #include "text/token_stream.h"
 #include "text/tokenizer.h"
@@ -27,10 +28,11 @@ struct PreparedCorpus {
 
 using Notice = std::function<void(const std::string&)>;
 
-/// How a corpus is read: who is told what was met, and who may end it (text::CorpusRules).
+/// How a corpus is read: who is told what was met, who may end it (text::CorpusRules), by whom.
 struct Reading {
   Notice notice;
   const std::atomic<bool>* stop = nullptr;
+  base::ThreadPool* pool = nullptr;  ///< for learning a vocabulary
 };
 
 // All of these throw text::Stopped soon after `reading.stop` was set.

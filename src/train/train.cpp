@@ -124,7 +124,7 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
                 "no corpus given; name files, folders or - for standard input");
   }
   const std::vector<std::string> corpus = absolute(request.corpus);
-  const Reading reading{events.notice, &stop};
+  Reading reading{events.notice, &stop};
   OutputFolder output(request.out, request.force, events);
   keep_stdin(corpus, output.path(), stop);
   const text::CorpusFiles files = list_and_say(readable_corpus(corpus, output.path()), reading);
@@ -138,6 +138,7 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   if (!choice.empty()) events.notice(choice);
 
   base::ThreadPool pool(request.threads);
+  reading.pool = &pool;
   const std::shared_ptr<const text::Tokenizer> tokenizer = make_tokenizer(files, settings, reading);
   if (!text::is_tokenizer_form(settings.tokenizer)) {
     agree_with_tokenizer(settings, request.given, *tokenizer);

@@ -52,6 +52,10 @@ TEST(VocabTrain, OneGoGivesTheSameTokensForAnyNumberOfThreads) {  // BPE-1
                                   threads);
     ASSERT_EQ(run.code, 0) << run.err;
     EXPECT_EQ(place.run("cmp t.json m/tokenizer.json").code, 0) << threads;
+    place.run(std::string("lexirow vocab train my.txt --vocab-size 300 --out v.json --force "
+                          "--threads ") +
+              threads);
+    EXPECT_EQ(place.run("cmp t.json v.json").code, 0) << threads;
   }
   // A run that goes on takes the tokenizer from its folder.
   EXPECT_EQ(place.run("lexirow train --out m --resume --steps 4").code, 0);

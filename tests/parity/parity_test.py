@@ -302,6 +302,27 @@ def part_added(comparison, folder):
             comparison.with_tokenizers(name, tokenizer, texts, folder, decode=False)
 
 
+def part_code_points(comparison, folder):
+    """Single code points of all of Unicode, through what goes by tables."""
+    from tokenizers import Regex, Tokenizer, models, normalizers as n, pre_tokenizers as p
+    rng = random.Random(11)
+    codes = rng.sample([*range(0xD800), *range(0xE000, 0x33480), *range(0xE0000, 0xE0200)], 5000)
+    texts = [f"a{chr(code)}1" for code in codes + list(range(0x1CE0, 0x1D00))]
+    vocab = {letter: i for i, letter in enumerate(sorted(p.ByteLevel.alphabet()))}
+    cases = {"accents": n.StripAccents(), "bert": n.BertNormalizer(), "lower": n.Lowercase(), "nfc": n.NFC(),
+             "nfd": n.NFD(), "nfkc": n.NFKC(), "nfkd": n.NFKD()}
+    cases |= {name: p.Split(Regex(f"\\{name}"), "removed") for name in ("w", "s", "d", "p{L}", "p{N}", "p{M}", "p{P}")}
+    for name, step in cases.items():
+        tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[]))
+        letters = p.ByteLevel(add_prefix_space=False, use_regex=False)
+        if isinstance(step, p.PreTokenizer):
+            tokenizer.pre_tokenizer = p.Sequence([step, letters])
+        else:
+            tokenizer.normalizer, tokenizer.pre_tokenizer = step, letters
+        comparison.with_tokenizers(f"code-{name.translate(str.maketrans('', '', '{}'))}", tokenizer, texts,
+                                   folder, decode=False)
+
+
 class Skipped(Exception):
     """What a part needs is not there."""
 
@@ -338,7 +359,6 @@ def blank_keeping_processor():
 
 def tiktoken_patterns():
     """The patterns that tiktoken itself publishes."""
-    import inspect
     import tiktoken_ext.openai_public as public
     names = {}
     for name in ("cl100k_base", "o200k_base", "r50k_base"):
@@ -348,7 +368,6 @@ def tiktoken_patterns():
             names[name] = getattr(public, name)()["pat_str"]
         finally:
             public.load_tiktoken_bpe = original
-    assert inspect.ismodule(public)
     return names
 
 
@@ -444,7 +463,7 @@ def part_trained(comparison, folder):
 
 PARTS = {"gpt2": part_gpt2, "tiktoken": part_tiktoken, "saved": part_saved, "trained": part_trained,
          "pre_tokenizers": part_pre_tokenizers, "normalizers": part_normalizers,
-         "models": part_models, "added": part_added}
+         "models": part_models, "added": part_added, "code_points": part_code_points}
 
 
 def main():

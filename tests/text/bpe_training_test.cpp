@@ -110,6 +110,19 @@ TEST(BpeTraining, TheSameTextGivesTheSameFile) {  // BPE-1
   }
 }
 
+TEST(BpeTraining, AnyNumberOfThreadsGivesTheSameFile) {  // BPE-1
+  std::mt19937 engine(53);
+  std::string text;
+  while (text.size() < 600000) text += random_text(engine, 5) + " ";
+  const std::string first = made_from(text, bpe_options(400))->to_json().dump();
+  for (const int threads : {1, 2, 3}) {
+    base::ThreadPool pool(threads);
+    VocabularyOptions options = bpe_options(400);
+    options.pool = &pool;
+    EXPECT_EQ(made_from(text, options)->to_json().dump(), first) << threads;
+  }
+}
+
 TEST(BpeTraining, StopsKindlyWhenNoPairIsLeft) {  // BPE-2
   VocabularyBuilder builder(bpe_options(5000));
   builder.push("abcd efgh ijkl mnopq");
