@@ -2,6 +2,7 @@
 
 #include <dnnl.h>
 #include <omp.h>
+#include <signal.h>
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -29,6 +30,28 @@ void hold_to_one_thread() {
   static_cast<void>(held);
 }
 
+/// Holds signals back while oneDNN computes. Its AVX kernels point the stack register into a buffer
+/// on the heap when K is large, and the frame of a handler that runs then is written over whatever
+/// lies below that buffer: Ctrl-C ended in a damaged heap, or in wrong weights without a word. What
+/// tells of a fault of the thread itself is let through.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigfillset(&held);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) {
+      sigdelset(&held, fault);
+    }
+    pthread_sigmask(SIG_SETMASK, &held, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 /// Copies a [K, M], rows lda apart, to rows m + 16 apart in memory that the thread keeps.
 const float* with_padded_rows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda) {
   thread_local const auto scratch = std::make_unique<float[]>(kCopyValues);
@@ -49,6 +72,7 @@ void product(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
     a = with_padded_rows(m, k, a, lda);
     lda = m + kRowPadding;
   }
+  const HeldSignals held;
   // Fails only on sizes or strides that contradict each other, which is a fault of the caller.
   [[maybe_unused]] const dnnl_status_t status =
       dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0F, a, lda, b, ldb,

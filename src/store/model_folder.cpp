@@ -43,11 +43,14 @@ void require_folder(const std::string& path) {
                           path, what, kConfigFile, kModelFile, kTokenizerFile, kLedgerFile));
 }
 
+constexpr const char* kFingerprint = "vocabulary_fingerprint";
+
 bool is_own_config(const nlohmann::ordered_json& json) {
   return json.is_object() && json.contains("format") && json["format"] == kFolderFormat;
 }
 
-void read_config(ModelFolder& folder) {
+/// Returns the fingerprint of the vocabulary, empty where there is none.
+std::string read_config(ModelFolder& folder) {
   const std::string path = inside(folder.path, kConfigFile);
   const auto json = read_json_file<nlohmann::ordered_json>(path);
   if (!is_own_config(json)) {
@@ -76,12 +79,16 @@ void read_config(ModelFolder& folder) {
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
   }
+  const auto stated = json.find(kFingerprint);
+  std::string fingerprint;
+  if (stated != json.end() && stated->is_string()) fingerprint = stated->get<std::string>();
   const auto settings = json.find("settings");
-  if (settings == json.end()) return;
+  if (settings == json.end()) return fingerprint;
   if (!settings->is_object()) {
     throw Error(ErrorKind::file, fmt::format("{}: \"settings\" is no object", path));
   }
   folder.settings = *settings;
+  return fingerprint;
 }
 
 // The tensors that are no part of the architecture, named with the reason where one is known.
@@ -166,6 +173,31 @@ void require_equal_pads(const ModelFolder& folder) {
                           tokenizer_pad == kNoId ? "none" : fmt::format("{}", tokenizer_pad)));
 }
 
+// FNV-1a (Fowler, Noll, Vo) over the spelling of every token, each with its end.
+std::string vocabulary_fingerprint(const text::Tokenizer& tokenizer) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3U; };
+  for (std::int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    for (const char byte : tokenizer.token_bytes(static_cast<Id>(id))) {
+      add(static_cast<unsigned char>(byte));
+    }
+    add(256);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+// A tokenizer of another model with no more tokens than rows would give ids that mean something
+// else: wrong numbers without a word. Folders of before have no fingerprint.
+void require_own_vocabulary(const ModelFolder& folder, const std::string& fingerprint) {
+  if (fingerprint.empty() || fingerprint == vocabulary_fingerprint(*folder.tokenizer)) return;
+  throw Error(
+      ErrorKind::file,
+      fmt::format("{}: the {} tokens of {} are not those that the model was saved with; put "
+                  "its own file back (or, where the change is meant, take \"{}\" out of {})",
+                  folder.path, folder.tokenizer->vocab_size(), kTokenizerFile, kFingerprint,
+                  kConfigFile));
+}
+
 }  // namespace
 
 void require_finite(const model::Parameters<float>& parameters, const std::string& what) {
@@ -190,11 +222,12 @@ ModelFolder open_model(const std::string& path) {
   require_folder(path);
   ModelFolder folder;
   folder.path = path;
-  read_config(folder);
+  const std::string fingerprint = read_config(folder);
   const std::string tokenizer = inside(path, kTokenizerFile);
   folder.tokenizer = open_tokenizer(tokenizer).tokenizer;
   require_rows(folder);
   require_equal_pads(folder);
+  require_own_vocabulary(folder, fingerprint);
   read_parameters(folder);
   const files::SafetensorsFile ledger(inside(path, kLedgerFile));
   folder.ledger = read_ledger(ledger, "", folder.config.vocab_size);
@@ -224,6 +257,7 @@ void save_model(const ModelFolder& folder) {
   nlohmann::ordered_json config = {{"format", kFolderFormat},
                                    {"version", kFolderVersion},
                                    {"architecture", model::to_json(folder.config)},
+                                   {kFingerprint, vocabulary_fingerprint(*folder.tokenizer)},
                                    {"settings", folder.settings}};
   files::make_folder(folder.path);
   // The config comes first: it marks the folder as Lexirow's, so that a save that is killed leaves

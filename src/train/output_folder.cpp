@@ -158,6 +158,15 @@ void OutputFolder::remove_beginnings() {
   }
 }
 
+void OutputFolder::interrupted(const TrainEvents& events) {
+  if (set_aside_.empty()) return;
+  events.notice(
+      fmt::format("the old model is still in {}: rename it to take it back, or delete it once this "
+                  "one is finished",
+                  set_aside_));
+  set_aside_.clear();
+}
+
 void OutputFolder::saved() {
   std::error_code ignored;
   if (!set_aside_.empty()) fs::remove_all(set_aside_, ignored);

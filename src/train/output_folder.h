@@ -9,7 +9,7 @@
 namespace lexirow::train {
 
 /// The place a model is written to, held by one process at a time. An old model is set aside, not
-/// deleted, until the new one has been saved. What was begun is removed again where no model was
+/// deleted, until the new one is complete. What was begun is removed again where no model was
 /// saved; where the process was killed, the next run that is given the folder does that.
 class OutputFolder {
  public:
@@ -24,8 +24,11 @@ class OutputFolder {
   OutputFolder& operator=(const OutputFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// A whole model has been written: the old one may go.
+  /// The run is complete and its model written: the old one may go.
   void saved();
+  /// The run was stopped before its end, so the old model may be the better one: it stays where it
+  /// was set aside, and that is said.
+  void interrupted(const TrainEvents& events);
 
  private:
   // The others delegate to it, so that the destructor cleans up behind one that throws.

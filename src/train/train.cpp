@@ -75,10 +75,12 @@ void check_memory(const model::ModelConfig& config, const Settings& settings) {
   if (needed <= available) return;
   throw Error(
       ErrorKind::argument,
-      fmt::format("training needs about {:.1f} GiB of memory (V {}, D {}, H {}), but {:.1f} "
-                  "GiB are free; lower --max-vocab, --dim or --hidden",
-                  static_cast<double>(needed) / (1 << 30), config.vocab_size, config.dim,
-                  config.hidden, static_cast<double>(available) / (1 << 30)));
+      fmt::format(
+          "training needs about {:.1f} GiB of memory (V {}, D {}, H {}, batch {}, context {}), "
+          "but {:.1f} GiB are free; lower --batch or --context, --max-vocab, --dim or "
+          "--hidden, whichever is large",
+          static_cast<double>(needed) / (1 << 30), config.vocab_size, config.dim, config.hidden,
+          settings.batch, settings.context, static_cast<double>(available) / (1 << 30)));
 }
 
 void check_pad(const text::Tokenizer& tokenizer, model::ModelConfig& config, const Notice& notice) {
@@ -149,7 +151,11 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   Run run(pool, settings, fixed, folder, prepared, events, stop);
   run.begin();
   TrainResult result = run.go();
-  output.saved();
+  if (result.interrupted) {
+    output.interrupted(events);
+  } else {
+    output.saved();
+  }
   return result;
 }
 

@@ -150,6 +150,21 @@ TEST(Train, InterruptSavesAndSaysHowToGoOn) {
   EXPECT_EQ(json_lines(place.read("log.jsonl")).front()["step"], 1) << "the log was begun afresh";
 }
 
+TEST(Train, InterruptUnderForceKeepsTheOldModel) {
+  const Place place;
+  place.add_model();
+  const std::string old = place.read("model/model.safetensors");
+  const Outcome run = place.run(
+      kSmall +
+      "--out model --force --steps 100000000 --log-every 1 --log-json log.jsonl & pid=$!\n"
+      "for i in $(seq 600); do [ -s log.jsonl ] && break; sleep 0.05; done\n"
+      "kill -INT $pid\n(sleep 60; kill -KILL $pid 2>/dev/null) & guard=$!\n"
+      "wait $pid; code=$?\nkill $guard\nmv model.replaced-* old\nexit $code");
+  EXPECT_EQ(run.code, 3) << run.err;
+  EXPECT_NE(run.err.find("the old model is still in"), std::string::npos) << run.err;
+  EXPECT_EQ(place.read("old/model.safetensors"), old);
+}
+
 // The pipe keeps the program waiting in the middle of the text.
 TEST(Train, InterruptWhileReadingLeavesNothingAndSaysSo) {
   const Place place;

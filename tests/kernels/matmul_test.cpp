@@ -1,8 +1,10 @@
 #include "kernels/matmul.h"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -138,6 +140,60 @@ TEST(Matmul, SameBytesOnAnyThread) {
     for (const std::vector<float>& result : results) {
       EXPECT_EQ(std::memcmp(result.data(), at.c.data(), at.c.size() * sizeof(float)), 0);
     }
+  }
+}
+
+volatile std::sig_atomic_t alarms = 0;
+
+extern "C" void count_alarm(int) {
+  // As much of the stack as a handler of some size takes.
+  volatile char frame[4096];
+  for (volatile char& byte : frame) byte = 0x55;
+  alarms = alarms + 1;
+}
+
+/// A signal every 50 microseconds of this process's time, while it lives.
+class Alarms {
+ public:
+  Alarms() {
+    struct sigaction action {};
+    action.sa_handler = count_alarm;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, &before_);
+    set(50);
+  }
+  ~Alarms() {
+    set(0);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  static void set(suseconds_t microseconds) {
+    const itimerval timer = {{0, microseconds}, {0, microseconds}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  struct sigaction before_ {};
+};
+
+TEST(Matmul, ASignalHandlerMayRunAtAnyMoment) {
+  for (const std::int64_t inner : {512, 513, 4096}) {
+    const Case size{64, 64, inner};
+    const Operands<float> operands(size, false, true);
+    const auto product = [&](std::vector<float>& out) {
+      matmul<float>(false, true, size.m, size.n, size.k, operands.a.data(), operands.lda,
+                    operands.b.data(), operands.ldb, false, out.data(), size.n);
+    };
+    std::vector<float> expected(64 * 64);
+    product(expected);
+    const Alarms alarm;
+    alarms = 0;
+    for (int i = 0; i < 20000 && alarms < 500; ++i) {
+      // New memory each time: damage to the heap below the product's buffers is met by `free`.
+      std::vector<float> out(64 * 64);
+      product(out);
+      ASSERT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
+    }
+    EXPECT_GE(alarms, 100);
   }
 }
 

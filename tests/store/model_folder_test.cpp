@@ -213,6 +213,21 @@ TEST_F(ModelFolderTest, SurplusRowsAreAllowed) {
   EXPECT_EQ(opened.tokenizer->vocab_size(), 6);
 }
 
+TEST_F(ModelFolderTest, ATokenizerOfAnotherModelIsRefusedThoughItFits) {
+  save_model(small_model(model_));
+  const auto put = [&](const std::string& characters) {
+    files::write_file_atomically(path(kTokenizerFile),
+                                 char_tokenizer(characters, true)->to_json().dump());
+  };
+  put("abd\n");
+  expect_error(
+      ErrorKind::file,
+      {"tokenizer.json", "not those that the model was saved with", "vocabulary_fingerprint"},
+      [&] { open_model(model_); });
+  put("abc\n");
+  open_model(model_);
+}
+
 // VOCAB-2
 TEST_F(ModelFolderTest, PadIdsMustAgree) {
   expect_config_refused([](auto& json) { json["architecture"]["pad_id"] = 1; },
