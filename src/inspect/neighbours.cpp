@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "inspect/sum_of_products.h"
-#include "kernels/vector_ops.h"
+#include "kernels/row_scores_ops.h"
 #include "lexirow/error.h"
 
 namespace lexirow::inspect {
@@ -18,10 +18,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A float32 sum of products errs by at most this much of the product of the lengths: kernels::dot
-// adds at most 256 terms one after another, then joins (Higham, "Accuracy and stability of
-// numerical algorithms", 3.1).
-constexpr double kError = 320 * 0x1.0p-24;
+// A float32 sum of products errs by at most this much of the product of the lengths (Higham,
+// "Accuracy and stability of numerical algorithms", 3.1), for as many terms in a row as
+// kernels::dots_and_squares adds, and one more for each rounding around it.
+double error_of(std::int64_t dim) {
+  return static_cast<double>(dim / 4 + 40) * 0x1.0p-24;
+}
+
 // Squares of rows beyond these are not trusted in float32.
 constexpr float kSmallSquare = 1e-24F;
 constexpr float kLargeSquare = 1e30F;
@@ -42,7 +45,8 @@ class Search {
         query_(query),
         k_(static_cast<std::size_t>(std::min(k, table.rows()))),
         left_out_(std::move(left_out)),
-        metric_(metric) {
+        metric_(metric),
+        error_(error_of(table.dim())) {
     std::sort(left_out_.begin(), left_out_.end());
     square_ = sum_of_products(query.size(), query.data(), query.data());
     // A power of two brings the query's values near 1; only the score's scale changes.
@@ -108,14 +112,14 @@ class Search {
     const double length = std::sqrt(square);
     switch (metric_) {
       case Metric::dot:
-        return {dot, 2 * kError * norm_ * length};
+        return {dot, 3 * error_ * norm_ * length};
       case Metric::euclidean: {
         const double scaled = std::ldexp(length, -exponent_);
         const double sum = norm_ * norm_ + scaled * scaled;
-        return {2 * std::ldexp(dot, -exponent_) - sum, 2 * kError * (sum + 2 * norm_ * scaled)};
+        return {2 * std::ldexp(dot, -exponent_) - sum, 3 * error_ * (sum + 2 * norm_ * scaled)};
       }
       default:
-        return {dot / (norm_ * length), 2 * kError};
+        return {dot / (norm_ * length), 3 * error_};
     }
   }
 
@@ -129,34 +133,39 @@ class Search {
     pool.parallel_ranges(table_.rows(), grain, [&](std::int64_t begin, std::int64_t end) {
       Tile& tile = tiles_[static_cast<std::size_t>(begin / grain)];
       std::vector<float> buffer;
-      const float* rows = values.data() + begin * dim;
-      if (!values.present()) {
+      const float* rows = nullptr;
+      if (values.present()) {
+        rows = values.data() + begin * dim;
+      } else {
         buffer.resize(static_cast<std::size_t>((end - begin) * dim));
         table_.read(begin, end, buffer.data());
         rows = buffer.data();
       }
-      for (std::int64_t i = begin; i < end; ++i) judge(i, rows + (i - begin) * dim, tile);
+      std::vector<float> sums(static_cast<std::size_t>(2 * (end - begin)));
+      float* squares = sums.data() + (end - begin);
+      kernels::dots_and_squares(end - begin, dim, scaled_.data(), rows, sums.data(), squares);
+      for (std::int64_t i = begin; i < end; ++i) {
+        judge(i, rows + (i - begin) * dim, sums[static_cast<std::size_t>(i - begin)],
+              squares[i - begin], tile);
+      }
     });
   }
 
-  void judge(std::int64_t row, const float* values, Tile& tile) {
-    const std::int64_t dim = table_.dim();
+  void judge(std::int64_t row, const float* values, float dot, float square, Tile& tile) {
     float& most = most_[static_cast<std::size_t>(row)];
-    const float square = kernels::dot<float>(dim, values, values);
     if (!(square > kSmallSquare && square < kLargeSquare)) {
       // Squares of finite floats never overflow in double.
-      const double exact = sum_of_products(dim, values, values);
+      const double exact = sum_of_products(table_.dim(), values, values);
       const bool usable = exact > 0 && std::isfinite(exact);
       if (exact == 0) ++tile.zero_rows;
       if (!std::isfinite(exact)) ++tile.non_finite_rows;
       most = static_cast<float>(usable ? kInfinity : -kInfinity);
       return;
     }
-    const float dot = kernels::dot<float>(dim, scaled_.data(), values);
     const Estimate found = estimate(dot, square);
-    // Rounded up to the next float.
-    most = std::nextafter(static_cast<float>(found.score + found.slack),
-                          std::numeric_limits<float>::infinity());
+    // The slack covers that this is rounded to a float; a distance may be too long for one.
+    constexpr double kLowest = std::numeric_limits<float>::lowest();
+    most = static_cast<float>(std::max(found.score + found.slack, kLowest));
     const double least = found.score - found.slack;
     if (tile.sure.size() == k_ && !(least > tile.sure.front())) return;
     if (is_left_out(row)) return;
@@ -199,6 +208,7 @@ class Search {
   std::size_t k_;
   std::vector<Id> left_out_;
   Metric metric_;
+  double error_;
   double square_ = 0;
   double norm_ = 0;  // of the scaled query
   int exponent_ = 0;

@@ -193,7 +193,7 @@ std::string deflated(const std::string& contents) {
 }
 
 void put(std::string& out, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (int i = 0; i < bytes; ++i) out += i < 8 ? static_cast<char>(value >> (8 * i) & 0xFF) : '\0';
 }
 
 std::string zip_of(const std::vector<Packed>& files) {

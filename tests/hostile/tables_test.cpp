@@ -147,7 +147,9 @@ INSTANTIATE_TEST_SUITE_P(
         Hostile{"GzipBombOfLines",
                 [] {
                   std::string lines;
-                  while (lines.size() < std::size_t{80} << 20) lines += "w 0 0\n";
+                  std::string line = "w";
+                  for (int i = 0; i < 30; ++i) line += " 0.000000";
+                  while (lines.size() < std::size_t{80} << 20) lines += line + "\n";
                   return packed(lines, 0);
                 },
                 {"200 times"}},
