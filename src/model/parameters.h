@@ -60,8 +60,8 @@ class Parameters {
 };
 
 /// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense.
-/// Untied with `leave_rows`, the rows are left unsummed in the workspace (its plan and d_hidden), for
-/// an optimizer that sums them itself.
+/// Untied with `leave_rows`, the rows are left unsummed in the workspace (its plan and d_hidden),
+/// for an optimizer that sums them itself.
 template <Real T>
 struct Gradients {
   Gradients() = default;

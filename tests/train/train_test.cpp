@@ -60,8 +60,8 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
   }
 }
 
-// Without clipping the rows of an untied table are moved while they are summed; a limit that no norm
-// reaches sums them first.
+// Without clipping the rows of an untied table are moved while they are summed; a limit that no
+// norm reaches sums them first.
 TEST(Train, RowsMovedWhileTheyAreSummedEndAsBySummingFirst) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
