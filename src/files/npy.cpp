@@ -169,7 +169,7 @@ class NpyHeaderReader {
   std::size_t at_ = 0;
 };
 
-[[noreturn]] void refuse(const std::string& where, const std::string& text) {
+[[noreturn]] void refuse_array(const std::string& where, const std::string& text) {
   throw Error(ErrorKind::file, fmt::format("{}: {}", where, text));
 }
 
@@ -177,15 +177,16 @@ class NpyHeaderReader {
 void place_values(std::string_view rest, const std::string& where, NpyArray& array) {
   std::int64_t bytes = 0;
   if (!tensor_size(array.shape, array.dtype, array.count, bytes)) {
-    refuse(where,
-           fmt::format("the shape ({}) does not fit in 63 bits", fmt::join(array.shape, ", ")));
+    refuse_array(
+        where, fmt::format("the shape ({}) does not fit in 63 bits", fmt::join(array.shape, ", ")));
   }
   const auto found = static_cast<std::int64_t>(rest.size());
   if (bytes != found) {
-    refuse(where, fmt::format("the shape ({}) of {} takes {} bytes, but {} bytes of values "
-                              "are there; {}",
-                              fmt::join(array.shape, ", "), dtype_name(array.dtype), bytes, found,
-                              found < bytes ? "the file is cut short" : "something follows them"));
+    refuse_array(where,
+                 fmt::format("the shape ({}) of {} takes {} bytes, but {} bytes of values "
+                             "are there; {}",
+                             fmt::join(array.shape, ", "), dtype_name(array.dtype), bytes, found,
+                             found < bytes ? "the file is cut short" : "something follows them"));
   }
   array.values = rest;
 }
@@ -196,25 +197,26 @@ NpyArray parse_npy(std::string_view bytes, const std::string& where) {
   constexpr std::size_t kVersionBytes = 2;
   const std::size_t begin = kNpyMagic.size() + kVersionBytes;
   if (!bytes.starts_with(kNpyMagic))
-    refuse(where, "no npy file: it does not begin with \\x93NUMPY");
-  if (bytes.size() < begin + 4) refuse(where, "cut short: the npy header is not whole");
+    refuse_array(where, "no npy file: it does not begin with \\x93NUMPY");
+  if (bytes.size() < begin + 4) refuse_array(where, "cut short: the npy header is not whole");
   NpyArray array;
   array.version = static_cast<unsigned char>(bytes[kNpyMagic.size()]);
   if (array.version < 1 || array.version > 3) {
-    refuse(where, fmt::format("npy version {}, expected 1 to 3", array.version));
+    refuse_array(where, fmt::format("npy version {}, expected 1 to 3", array.version));
   }
   std::uint32_t length = 0;
   const std::size_t length_bytes = array.version == 1 ? 2 : 4;
   std::memcpy(&length, bytes.data() + begin, length_bytes);
   const std::string_view rest = bytes.substr(begin + length_bytes);
   if (length > rest.size()) {
-    refuse(where, fmt::format("the npy header announces {} bytes, but {} follow; the file is cut "
-                              "short",
-                              length, rest.size()));
+    refuse_array(where,
+                 fmt::format("the npy header announces {} bytes, but {} follow; the file is cut "
+                             "short",
+                             length, rest.size()));
   }
   if (length > kHeaderCap) {
-    refuse(where,
-           fmt::format("the npy header has {} bytes, more than the cap of {}", length, kHeaderCap));
+    refuse_array(where, fmt::format("the npy header has {} bytes, more than the cap of {}", length,
+                                    kHeaderCap));
   }
   NpyHeaderReader(rest.substr(0, length), where, array).read();
   place_values(rest.substr(length), where, array);
@@ -224,8 +226,8 @@ NpyArray parse_npy(std::string_view bytes, const std::string& where) {
 std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr<const void> owner,
                                           const std::string& where) {
   if (array.shape.size() != 1 && array.shape.size() != 2) {
-    refuse(where, fmt::format("the shape is ({}), {} axes; a table has two: rows and columns",
-                              fmt::join(array.shape, ", "), array.shape.size()));
+    refuse_array(where, fmt::format("the shape is ({}), {} axes; a table has two: rows and columns",
+                                    fmt::join(array.shape, ", "), array.shape.size()));
   }
   StoredArray stored;
   stored.data = array.values.data();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
@@ -222,25 +224,53 @@ TokenList read_metadata(const std::string& path, std::int64_t rows) {
   return tokens;
 }
 
+// The numbers between the tabs of a line; false where one is none.
+bool parse_fields(std::string_view line, std::vector<float>& values) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  for (;;) {
+    const std::string_view field = line.substr(0, line.find('\t'));
+    double value = 0;
+    const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (field.empty() || rest != field.data() + field.size()) return false;
+    values.push_back(static_cast<float>(value));
+    if (field.size() == line.size()) return true;
+    line.remove_prefix(field.size() + 1);
+  }
+}
+
 bool looks_like_projector(std::string_view head, bool whole) {
   constexpr std::size_t kLines = 100;
   std::vector<std::string_view> lines = lines_of(head.substr(0, std::size_t{1} << 20));
-  if (!whole && !lines.empty()) lines.pop_back();
-  if (lines.empty()) return false;
-  const auto tabs = std::count(lines[0].begin(), lines[0].end(), '\t');
-  if (tabs == 0) return false;
+  if ((!whole || head.size() > std::size_t{1} << 20) && !lines.empty()) lines.pop_back();
+  std::size_t dim = 0;
   for (std::size_t i = 0; i < std::min(kLines, lines.size()); ++i) {
-    std::string_view line = lines[i];
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (std::count(line.begin(), line.end(), '\t') != tabs) return false;
-    for (std::size_t column = 0; column <= static_cast<std::size_t>(tabs); ++column) {
-      const std::string_view field = field_of(line, column);
-      double value = 0;
-      const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-      if (field.empty() || rest != field.data() + field.size()) return false;
-    }
+    std::vector<float> values;
+    if (!parse_fields(lines[i], values) || values.size() < 2) return false;
+    if (i > 0 && values.size() != dim) return false;
+    dim = values.size();
   }
-  return true;
+  return dim > 0;
+}
+
+std::shared_ptr<const RowSource> read_projector_vectors(std::string_view bytes,
+                                                        const std::string& where) {
+  std::vector<float> values;
+  std::int64_t rows = 0;
+  std::size_t dim = 0;
+  for (std::string_view line : lines_of(bytes)) {
+    const std::size_t before = values.size();
+    const bool numbers = parse_fields(line, values);
+    if (rows == 0) dim = values.size();
+    if (!numbers || values.size() - before != dim) {
+      throw Error(ErrorKind::file, fmt::format("{}: line {} does not hold {} numbers between tabs, "
+                                               "as the first one does",
+                                               where, rows + 1, dim));
+    }
+    ++rows;
+  }
+  auto owner = std::make_shared<std::vector<float>>(std::move(values));
+  const base::View2<const float> view(owner->data(), {rows, static_cast<std::int64_t>(dim)});
+  return rows_of_view(view, std::move(owner));
 }
 
 }  // namespace lexirow::files

@@ -40,4 +40,8 @@ TokenList read_metadata(const std::string& path, std::int64_t rows);
 /// two or more, and nothing else.
 bool looks_like_projector(std::string_view head, bool whole);
 
+/// The vectors of such a file. Throws Error(file) naming a line that does not fit.
+std::shared_ptr<const RowSource> read_projector_vectors(std::string_view bytes,
+                                                        const std::string& where);
+
 }  // namespace lexirow::files

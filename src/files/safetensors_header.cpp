@@ -77,6 +77,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(string_t& value) override {
+    if (value.find('\0') != string_t::npos) fail("the name of a tensor or field holds a NUL");
     if (place_ == Place::root && !names_.insert(value).second) {
       fail(fmt::format("duplicate tensor name {}", value));
     }

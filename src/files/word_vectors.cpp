@@ -168,7 +168,7 @@ std::string binary_fault(std::string_view head, std::int64_t dim, std::int64_t r
   return "";
 }
 
-[[noreturn]] void refuse(const std::string& where, const std::string& text) {
+[[noreturn]] void refuse_vectors(const std::string& where, const std::string& text) {
   throw Error(ErrorKind::file, fmt::format("{}: {}", where, text));
 }
 
@@ -180,7 +180,7 @@ class WordVectorReader {
   WordVectors read() {
     const std::string_view head = reader_.peek(kHeadBytes);
     shape_ = vector_shape(head, head.size() < kHeadBytes, rules_.header);
-    if (shape_.form.empty()) refuse(where_, "no word vectors: " + shape_.reason);
+    if (shape_.form.empty()) refuse_vectors(where_, "no word vectors: " + shape_.reason);
     out_.binary = shape_.binary;
     out_.dim = shape_.dim;
     out_.form = shape_.form;
@@ -221,7 +221,8 @@ class WordVectorReader {
   }
 
   [[noreturn]] void refuse_count(const std::string& found) const {
-    refuse(where_, fmt::format("the header says {} words, but the file has {}; it is cut short or "
+    refuse_vectors(where_,
+                   fmt::format("the header says {} words, but the file has {}; it is cut short or "
                                "was put together by hand; --lenient takes what is there",
                                shape_.stated_rows, found));
   }
@@ -243,13 +244,15 @@ class WordVectorReader {
       if (!reader_.line(line, kLineCap)) return false;
       ++line_;
       if (line.size() > kLineCap) {
-        refuse(where_, fmt::format("line {} is longer than {} bytes; these are no word vectors",
+        refuse_vectors(where_,
+                       fmt::format("line {} is longer than {} bytes; these are no word vectors",
                                    line_ + (shape_.header ? 1 : 0), kLineCap));
       }
     } while (trimmed(line).empty());
     std::string_view token;
     if (!cut_line(line, shape_.dim, token, row_.data())) {
-      refuse(where_, fmt::format("line {} does not end with {} numbers behind a token: \"{}\"; {}",
+      refuse_vectors(where_,
+                     fmt::format("line {} does not end with {} numbers behind a token: \"{}\"; {}",
                                  line_ + (shape_.header ? 1 : 0), shape_.dim, shown_line(line),
                                  shape_.header ? "the header says so" : "the first lines do"));
     }
@@ -264,8 +267,8 @@ class WordVectorReader {
     if (ahead.empty()) return false;
     const std::size_t blank = ahead.substr(0, kWordCap).find(' ');
     if (blank == std::string_view::npos && ahead.size() >= kWordCap) {
-      refuse(where_, fmt::format("word {} is longer than {} bytes; the file is damaged",
-                                 out_.read_rows + 1, kWordCap));
+      refuse_vectors(where_, fmt::format("word {} is longer than {} bytes; the file is damaged",
+                                         out_.read_rows + 1, kWordCap));
     }
     if (blank == std::string_view::npos || ahead.size() < blank + 1 + bytes) {
       if (rules_.lenient) return false;
@@ -300,7 +303,9 @@ VectorShape vector_shape(std::string_view head, bool whole, VectorHeader header)
       return shape;
     }
     if (lines.empty()) {
-      shape.reason = "there is no line in it";
+      shape.reason = head.empty()
+                         ? "there is no line in it"
+                         : fmt::format("its first line is longer than {} bytes", head.size());
       return shape;
     }
     return shape_without_header({lines.begin(), lines.end()});
