@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <type_traits>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "base/view.h"
 
 namespace lexirow::base {
@@ -40,8 +40,7 @@ class Array {
           checked_product({size, static_cast<std::int64_t>(sizeof(T))}, "memory");
       data_.reset();
       capacity_ = 0;
-      data_.reset(static_cast<T*>(
-          ::operator new(static_cast<std::size_t>(bytes), std::align_val_t(kAlignment))));
+      data_.reset(static_cast<T*>(allocate(bytes)));
       capacity_ = size;
     }
     size_ = size;
@@ -82,9 +81,8 @@ class Array {
   }
 
  private:
-  static constexpr std::size_t kAlignment = 64;
   struct Free {
-    void operator()(T* pointer) const { ::operator delete(pointer, std::align_val_t(kAlignment)); }
+    void operator()(T* pointer) const { release(pointer); }
   };
   void swap(Array& other) noexcept {
     std::swap(data_, other.data_);
