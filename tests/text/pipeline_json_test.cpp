@@ -87,10 +87,13 @@ TEST(PipelineJson, NamesFieldsThatAreMissingMisspeltOrMixed) {
 
 // What reads the parts recurses: a file must not be able to exhaust the stack.
 TEST(PipelineJson, RefusesPartsInsideOneAnotherWithoutEnd) {
-  std::string part = R"({"type":"NFC"})";
+  std::string part;
+  std::string ends;
   for (int level = 0; level < 20000; ++level) {
-    part = R"({"type":"Sequence","normalizers":[)" + part + "]}";
+    part += R"({"type":"Sequence","normalizers":[)";
+    ends += "]}";
   }
+  part += R"({"type":"NFC"})" + ends;
   std::string text = small_bpe().dump();
   text.replace(text.find(R"("normalizer":null)"), 17, R"("normalizer":)" + part);
   EXPECT_HOLDS(error_of(ErrorKind::file, [&] { parse_json(text, "t.json"); }),
