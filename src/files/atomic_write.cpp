@@ -62,6 +62,16 @@ void AtomicFile::write(const void* data, std::int64_t bytes) {
   write_all(descriptor_, path_, data, bytes, std::max(expected_, written_));
 }
 
+void AtomicFile::replace(std::int64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw_io_error(path_, "write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(done));
+    offset += done;
+  }
+}
+
 void AtomicFile::commit() {
   if (descriptor_ < 0) {
     throw Error(ErrorKind::argument, fmt::format("{}: committed twice; open it anew", path_));

@@ -20,6 +20,9 @@ class AtomicFile {
   /// Throws Error(io); a full disk is told with the bytes needed and free.
   void write(const void* data, std::int64_t bytes);
   void write(std::string_view text) { write(text.data(), static_cast<std::int64_t>(text.size())); }
+  /// Replaces bytes that were written before, such as a header whose numbers are known at the end.
+  /// Throws Error(io).
+  void replace(std::int64_t offset, std::string_view bytes);
   /// Syncs file and folder and renames. Throws Error(io).
   void commit();
 

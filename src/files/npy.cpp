@@ -191,6 +191,23 @@ void place_values(std::string_view rest, const std::string& where, NpyArray& arr
   array.values = rest;
 }
 
+// What stands before the values: of one size for any number of rows, so that it can be filled in at
+// the end. NumPy wants the values to begin at a multiple of 64 bytes.
+constexpr std::size_t kNpyHeadBytes = 128;
+
+std::string npy_head(std::int64_t rows, std::int64_t dim) {
+  std::string header =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, dim);
+  const std::size_t before = kNpyMagic.size() + 4;
+  header.resize(kNpyHeadBytes - before - 1, ' ');
+  header += '\n';
+  std::string head(kNpyMagic);
+  head += std::string("\x01\x00", 2);
+  const auto length = static_cast<std::uint16_t>(header.size());
+  head.append(reinterpret_cast<const char*>(&length), sizeof length);
+  return head + header;
+}
+
 }  // namespace
 
 NpyArray parse_npy(std::string_view bytes, const std::string& where) {
@@ -236,28 +253,33 @@ std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr
   stored.dim = array.shape.size() == 2 ? array.shape[1] : 1;
   stored.by_columns = array.by_columns && array.shape.size() == 2;
   stored.swapped = array.swapped;
+  stored.mapped = array.mapped;
   return rows_of_stored(stored, std::move(owner));
 }
 
+NpyWriter::NpyWriter(const std::string& path, std::int64_t dim, std::int64_t expected_rows)
+    : dim_(dim),
+      file_(path, static_cast<std::int64_t>(kNpyHeadBytes) +
+                      expected_rows * dim * static_cast<std::int64_t>(sizeof(float))) {
+  file_.write(npy_head(0, dim_));
+}
+
+void NpyWriter::append(const float* values, std::int64_t rows) {
+  file_.write(values, rows * dim_ * static_cast<std::int64_t>(sizeof(float)));
+  rows_ += rows;
+}
+
+void NpyWriter::commit() {
+  file_.replace(0, npy_head(rows_, dim_));
+  file_.commit();
+}
+
 void write_npy(const std::string& path, const RowSource& rows) {
-  constexpr std::size_t kAlignment = 64;
-  std::string header = fmt::format(
-      "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.rows(), rows.dim());
-  const std::size_t before = kNpyMagic.size() + 4;
-  while ((before + header.size() + 1) % kAlignment != 0) header += ' ';
-  header += '\n';
-  std::string head(kNpyMagic);
-  head += std::string("\x01\x00", 2);
-  const auto length = static_cast<std::uint16_t>(header.size());
-  head.append(reinterpret_cast<const char*>(&length), sizeof length);
-  head += header;
-  const auto bytes = rows.rows() * rows.dim() * static_cast<std::int64_t>(sizeof(float));
-  AtomicFile file(path, static_cast<std::int64_t>(head.size()) + bytes);
-  file.write(head);
+  NpyWriter writer(path, rows.dim(), rows.rows());
   for_each_block(rows, [&](std::int64_t, std::int64_t count, const float* values) {
-    file.write(values, count * rows.dim() * static_cast<std::int64_t>(sizeof(float)));
+    writer.append(values, count);
   });
-  file.commit();
+  writer.commit();
 }
 
 }  // namespace lexirow::files
