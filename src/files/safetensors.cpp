@@ -29,7 +29,9 @@ static_assert(std::endian::native == std::endian::little, "safetensors values ar
 namespace {
 
 constexpr std::int64_t kLengthBytes = 8;
-constexpr std::int64_t kAlignment = 8;
+// The header is padded so that the first tensor, a multiple of 64 bytes into the mapping, can be
+// used where it stands; the format asks for 8.
+constexpr std::int64_t kAlignment = base::Array<float>::kAlignment;
 
 // Number of values and of bytes; false when they do not fit in 63 bits.
 bool tensor_size(const std::vector<std::int64_t>& shape, DType dtype, std::int64_t& count,
@@ -151,7 +153,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorSource>&
   std::vector<std::int64_t> sizes;
   std::int64_t data_bytes = 0;
   std::string header = header_text(path, tensors, metadata, sizes, data_bytes);
-  while (header.size() % kAlignment != 0) header += ' ';
+  while ((kLengthBytes + static_cast<std::int64_t>(header.size())) % kAlignment != 0) header += ' ';
   const std::uint64_t length = header.size();
 
   AtomicFile file(path, kLengthBytes + static_cast<std::int64_t>(length) + data_bytes);
@@ -163,16 +165,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorSource>&
 
 SafetensorsFile::SafetensorsFile(const std::string& path, std::int64_t header_cap) : path_(path) {
   map_file();
-  try {
-    parse_header(header_cap);
-  } catch (...) {
-    unmap();
-    throw;
-  }
-}
-
-SafetensorsFile::~SafetensorsFile() {
-  unmap();
+  parse_header(header_cap);
 }
 
 void SafetensorsFile::map_file() {
@@ -181,23 +174,24 @@ void SafetensorsFile::map_file() {
   int error = fstat(descriptor, &status) == 0 ? 0 : errno;
   if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
   if (error == 0 && status.st_size > 0) {
-    void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
-                         descriptor, 0);
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    // Of a large file few pages are written if any: no memory is set aside for copies of all.
+    void* address =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+    if (address == MAP_FAILED && errno == ENOMEM) {  // systems that set memory aside all the same
+      address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      writable_ = false;
+    }
     if (address == MAP_FAILED) {
       error = errno;
     } else {
-      mapping_ = static_cast<const unsigned char*>(address);
+      mapping_.reset(static_cast<unsigned char*>(address),
+                     [bytes](unsigned char* mapped) { munmap(mapped, bytes); });
       mapped_bytes_ = status.st_size;
     }
   }
   ::close(descriptor);
   if (error != 0) throw_io_error(path_, "read", error);
-}
-
-void SafetensorsFile::unmap() {
-  if (mapping_ == nullptr) return;
-  munmap(const_cast<unsigned char*>(mapping_), static_cast<std::size_t>(mapped_bytes_));
-  mapping_ = nullptr;
 }
 
 void SafetensorsFile::parse_header(std::int64_t header_cap) {
@@ -208,7 +202,7 @@ void SafetensorsFile::parse_header(std::int64_t header_cap) {
                             path_, mapped_bytes_));
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, mapping_, kLengthBytes);
+  std::memcpy(&length, mapping_.get(), kLengthBytes);
   const std::uint64_t rest = static_cast<std::uint64_t>(mapped_bytes_ - kLengthBytes);
   if (length > rest) {
     throw Error(
@@ -224,7 +218,7 @@ void SafetensorsFile::parse_header(std::int64_t header_cap) {
                     "a higher cap if it is meant to be so large",
                     path_, length, header_cap));
   }
-  const char* text = reinterpret_cast<const char*>(mapping_) + kLengthBytes;
+  const char* text = reinterpret_cast<const char*>(mapping_.get()) + kLengthBytes;
   Header header = parse_safetensors_header({text, static_cast<std::size_t>(length)}, path_);
   metadata_ = std::move(header.metadata);
   const std::int64_t data_begin = kLengthBytes + static_cast<std::int64_t>(length);
@@ -268,7 +262,7 @@ void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64
     entry.name = std::move(tensor.name);
     entry.dtype = tensor.dtype;
     entry.shape = std::move(tensor.shape);
-    entry.data = mapping_ + data_begin + tensor.begin;
+    entry.data = mapping_.get() + data_begin + tensor.begin;
     entries_.push_back(std::move(entry));
   }
   if (end != available) {
@@ -313,6 +307,19 @@ void SafetensorsFile::read_f32(const Entry& entry, float* out) const {
       throw Error(ErrorKind::file, fmt::format("{}: tensor {} is {}, expected numbers", path_,
                                                entry.name, dtype_name(entry.dtype)));
   }
+}
+
+base::Array<float> SafetensorsFile::array_f32(const Entry& entry) const {
+  const std::int64_t offset = static_cast<const unsigned char*>(entry.data) - mapping_.get();
+  const bool fits = entry.dtype == DType::f32 && entry.count > 0 && offset % kAlignment == 0;
+  if (fits && writable_) {
+    auto* const values = reinterpret_cast<float*>(mapping_.get() + offset);
+    return base::Array<float>::borrowed(values, entry.count, mapping_);
+  }
+  base::Array<float> copy;
+  copy.resize(entry.count);
+  read_f32(entry, copy.data());
+  return copy;
 }
 
 void SafetensorsFile::read_i64(const Entry& entry, std::int64_t* out) const {
