@@ -12,13 +12,23 @@ import statistics
 import sys
 import time
 
+import numpy
 import torch
 from torch.nn import functional
 
 
 def zipf_ids(sizes, count):
-    shares = 1.0 / torch.arange(1, sizes["vocab_size"] + 1, dtype=torch.float64)
-    return torch.multinomial(shares, count, replacement=True)
+    """The very ids that `lexirow bench` draws: SplitMix64 (Steele et al. 2014) by Zipf's law."""
+    with numpy.errstate(over="ignore"):
+        states = (numpy.arange(1, count + 1, dtype=numpy.uint64)
+                  * numpy.uint64(0x9E3779B97F4A7C15) + numpy.uint64(sizes.get("seed", 1)))
+        states = (states ^ (states >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+        states = (states ^ (states >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+        states ^= states >> numpy.uint64(31)
+    uniform = (states >> numpy.uint64(11)).astype(numpy.float64) * 2.0 ** -53
+    sums = numpy.cumsum(1.0 / numpy.arange(1, sizes["vocab_size"] + 1))
+    ids = numpy.searchsorted(sums, uniform * sums[-1], side="right")
+    return torch.from_numpy(numpy.minimum(ids, sizes["vocab_size"] - 1))
 
 
 def causal_mean(rows, way):

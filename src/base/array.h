@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "base/view.h"
 
 namespace lexirow::base {
@@ -51,8 +51,7 @@ class Array {
           checked_product({size, static_cast<std::int64_t>(sizeof(T))}, "memory");
       data_ = nullptr;
       capacity_ = 0;
-      data_ = std::unique_ptr<T[], Free>(static_cast<T*>(
-          ::operator new(static_cast<std::size_t>(bytes), std::align_val_t(kAlignment))));
+      data_ = std::unique_ptr<T[], Free>(static_cast<T*>(allocate(bytes)));
       capacity_ = size;
     }
     size_ = size;
@@ -98,7 +97,7 @@ class Array {
  private:
   struct Free {
     void operator()(T* pointer) const {
-      if (owner == nullptr) ::operator delete(pointer, std::align_val_t(kAlignment));
+      if (owner == nullptr) release(pointer);
     }
     std::shared_ptr<const void> owner{};  // of borrowed values
   };

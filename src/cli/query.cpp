@@ -3,42 +3,124 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/subject.h"
+#include "inspect/neighbours.h"
 #include "inspect/spelling.h"
 #include "lexirow/error.h"
+#include "text/word_split.h"
 
 namespace lexirow::cli {
 
-Id find_token(const store::ModelFolder& folder, const std::string& spelling) {
-  const text::Tokenizer& tokenizer = *folder.tokenizer;
-  if (const auto id = tokenizer.find(spelling)) return *id;
-  for (Id id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (shown(tokenizer.token_bytes(id)) == spelling) return id;
+namespace {
+
+/// The vector that a fastText model gives to a word without a row; nothing where it has none.
+std::optional<Subject> unseen_word(const store::Table& table, const std::string& word) {
+  if (table.subwords == nullptr) return std::nullopt;
+  const auto parts = table.subwords->parts(word, -1);
+  if (parts.empty()) return std::nullopt;
+  Subject subject;
+  subject.label = word;
+  subject.title = fmt::format("{} (not in the vocabulary: the mean of {})", shown(word),
+                              counted(static_cast<std::int64_t>(parts.size()), "n-gram"));
+  subject.vector.resize(static_cast<std::size_t>(table.dim()));
+  table.subwords->mean(parts, subject.vector.data());
+  say(fmt::format("\"{}\" is not in the vocabulary; its vector is made of {}.", shown(word),
+                  counted(static_cast<std::int64_t>(parts.size()), "n-gram")));
+  return subject;
+}
+
+std::vector<std::string> words_of_text(const std::string& text) {
+  std::vector<std::string> words;
+  text::for_each_word(text, text::WordSplit::space, [&](std::size_t begin, std::size_t end, bool) {
+    words.push_back(text.substr(begin, end - begin));
+  });
+  return words;
+}
+
+}  // namespace
+
+Id find_token(const store::Table& table, const std::string& spelling) {
+  if (!table.has_tokens()) {
+    throw Error(
+        ErrorKind::file,
+        fmt::format("{}: its rows have no tokens; name a row by --id N, or give the tokens by "
+                    "--tokenizer FILE",
+                    table.path));
+  }
+  if (const auto id = table.find(spelling)) return *id;
+  const auto token_of = [&](std::int64_t id) { return table.token(id); };
+  for (std::int64_t id = 0; id < table.token_count(); ++id) {
+    if (shown(token_of(id)) == spelling) return static_cast<Id>(id);
   }
   std::vector<std::string> close;
-  for (const std::string& token : inspect::close_spellings(tokenizer, spelling, 5)) {
+  for (const std::string& token :
+       inspect::close_spellings(table.token_count(), token_of, spelling, 5)) {
     close.push_back(shown(token));
   }
   throw Error(ErrorKind::file,
               fmt::format("\"{}\" is not in the vocabulary of {}.{}{}", shown(spelling),
-                          counted(tokenizer.vocab_size(), "token"),
+                          counted(table.token_count(), "token"),
                           close.empty() ? "" : " Close spellings: ", fmt::join(close, ", ")));
 }
 
-Id checked_row(const store::ModelFolder& folder, std::int64_t number) {
-  const std::int64_t rows = folder.config.vocab_size;
-  if (number < 0 || number >= rows) {
+Id checked_row(const store::Table& table, std::int64_t number) {
+  if (number < 0 || number >= table.row_count()) {
     throw Error(ErrorKind::index,
                 fmt::format("row {} does not exist: the table has {} rows, ids 0 to {}.", number,
-                            rows, rows - 1));
+                            table.row_count(), table.row_count() - 1));
   }
   return static_cast<Id>(number);
 }
 
-base::View1<const float> row_of(const store::ModelFolder& folder, Id id) {
-  return folder.parameters.token_embedding()[id];
+std::string row_title(const store::Table& table, Id id) {
+  if (id >= table.token_count()) return fmt::format("row {}", id);
+  return fmt::format("{} (id {})", shown(table.token(id)), id);
+}
+
+Subject row_subject(const store::Table& table, Id id, const std::string& label) {
+  return {label, row_title(table, id), {id}, table.row(id)};
+}
+
+Subject token_subject(const store::Table& table, const std::string& spelling) {
+  const auto id = table.find(spelling);
+  if (!id) {
+    if (auto unseen = unseen_word(table, spelling)) return *unseen;
+  }
+  return row_subject(table, id ? *id : find_token(table, spelling), spelling);
+}
+
+Subject text_subject(const store::Table& table, const std::string& text) {
+  Subject subject;
+  subject.label = text;
+  if (table.tokenizer != nullptr) {
+    subject.rows = encode_for_model(*table.tokenizer, text, "text");
+    for (Id id : subject.rows) checked_row(table, id);
+    subject.vector = inspect::mean_row(*table.rows, subject.rows);
+  } else {
+    // Each word may be made of n-grams, so vectors are averaged, not rows.
+    std::vector<float> vectors;
+    std::vector<Id> positions;
+    for (const std::string& word : words_of_text(text)) {
+      const Subject one = token_subject(table, word);
+      subject.rows.insert(subject.rows.end(), one.rows.begin(), one.rows.end());
+      positions.push_back(static_cast<Id>(positions.size()));
+      vectors.insert(vectors.end(), one.vector.begin(), one.vector.end());
+    }
+    const base::View2<const float> view(vectors.data(),
+                                        {static_cast<std::int64_t>(positions.size()), table.dim()});
+    if (!positions.empty()) subject.vector = inspect::mean_row(view, positions);
+  }
+  const bool nothing = table.tokenizer ? subject.rows.empty() : subject.vector.empty();
+  if (nothing) {
+    throw UsageError("--text is empty: it has no rows to take the mean of.");
+  }
+  subject.title =
+      fmt::format("the mean of {}", counted(static_cast<std::int64_t>(subject.rows.size()), "row"));
+  return subject;
 }
 
 std::vector<double> parse_vector(const std::string& option, const std::string& text) {

@@ -35,6 +35,68 @@ Positional model_positional() {
           .type = ValueType::folder};
 }
 
+Positional table_positional() {
+  return {.name = kTableArgument,
+          .help =
+              "a model folder (Lexirow's or Hugging Face's), safetensors, npy, npz, word vectors, "
+              "fastText's .bin, the projector's TSV; what a file is shows in its contents",
+          .type = ValueType::file};
+}
+
+void add_table_options(std::vector<Option>& options) {
+  const char* group = "Opening a table";
+  options.push_back({.name = "tensor",
+                     .value = "NAME",
+                     .help = "the tensor that is the table, in a file of several (the embedding)",
+                     .group = group});
+  options.push_back({.name = "tokenizer",
+                     .value = "FILE",
+                     .type = ValueType::file,
+                     .help =
+                         "tokens of the rows: tokenizer.json or another file that holds some, or a "
+                         "list of one a line",
+                     .group = group});
+  options.push_back({.name = "limit",
+                     .value = "N",
+                     .type = ValueType::integer,
+                     .help = "the first N rows only",
+                     .least = 1,
+                     .group = group});
+  options.push_back({.name = "only-words-of",
+                     .value = "CORPUS",
+                     .type = ValueType::file,
+                     .help = "only rows whose word stands in this text; may be given several times",
+                     .group = group});
+  options.push_back({.name = "header",
+                     .value = "WHICH",
+                     .type = ValueType::choice,
+                     .fallback = "auto",
+                     .help = "whether word vectors begin with a line 'count dim'",
+                     .choices = {"auto", "yes", "no"},
+                     .group = group});
+  options.push_back({.name = "lenient",
+                     .type = ValueType::flag,
+                     .help = "take word vectors whose number of words is not that of their header",
+                     .group = group});
+}
+
+store::Table open_table_argument(const Arguments& arguments, const std::string& positional) {
+  store::TableOptions options;
+  options.tensor = arguments.text("tensor");
+  options.tokenizer = arguments.text("tokenizer");
+  if (arguments.has("limit")) options.limit = arguments.integer("limit");
+  const std::vector<std::string> corpus = arguments.texts("only-words-of");
+  if (!corpus.empty()) options.keep = store::words_of_corpus(corpus);
+  const std::string& header = arguments.text("header");
+  options.header = header == "yes"  ? files::VectorHeader::yes
+                   : header == "no" ? files::VectorHeader::no
+                                    : files::VectorHeader::detect;
+  options.lenient = arguments.flag("lenient");
+  store::Table table = store::open_table(arguments.positional(positional), options);
+  for (const std::string& note : table.notes) say(fmt::format("Note: {}.", note));
+  return table;
+}
+
 std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
                                                       const std::string& split) {
   const store::OpenedTokenizer opened = store::open_tokenizer(path, split == "auto" ? "" : split);

@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "store/model_folder.h"
+#include "store/table.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
@@ -13,6 +14,16 @@ namespace lexirow::cli {
 
 /// The positional MODEL, the same in every verb that opens one.
 Positional model_positional();
+
+/// The positional of the verbs that look at any table.
+inline constexpr const char* kTableArgument = "MODEL|TABLE";
+Positional table_positional();
+/// The options of every verb that opens a table, behind its own ones.
+void add_table_options(std::vector<Option>& options);
+/// Opens the table that is named, and says its notes on standard error. Throws UsageError and as
+/// store::open_table.
+store::Table open_table_argument(const Arguments& arguments,
+                                 const std::string& positional = kTableArgument);
 
 /// The tokenizer of a file or folder (store::open_tokenizer); says what of it is not applied.
 ///   split  how a tiktoken rank file cuts text; auto: as its size says

@@ -28,6 +28,9 @@ void print_info_json(const store::ModelFolder& folder, const train::Sizes& sizes
   for (const auto& tensor : folder.parameters.tensors()) {
     json["tensors"].push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", kDtype}});
   }
+  json["rows"] = folder.config.vocab_size;
+  json["dim"] = folder.config.dim;
+  json["dtype"] = kDtype;
   json["tokenizer"] = text::tokenizer_kind_name(folder.tokenizer->kind());
   json["architecture"] = model::to_json(folder.config);
   print_json(json);
@@ -61,8 +64,78 @@ void print_info(const store::ModelFolder& folder, const train::Sizes& sizes,
       bytes_text(sizes.moment_bytes), bytes_text(sizes.activation_bytes)));
 }
 
+std::int64_t value_count(const store::TensorInfo& tensor) {
+  std::int64_t count = 1;
+  for (std::int64_t extent : tensor.shape) count *= extent;
+  return count;
+}
+
+void print_table_json(const store::Table& table, std::int64_t values, std::int64_t bytes) {
+  Json json;
+  json["rows"] = table.row_count();
+  json["dim"] = table.dim();
+  json["dtype"] = files::dtype_name(table.rows->dtype());
+  json["format"] = table.format;
+  json["reason"] = table.reason;
+  json["tensor"] = table.tensor.empty() ? Json(nullptr) : Json(table.tensor);
+  json["tokens"] = table.has_tokens() ? Json(table.token_count()) : Json(nullptr);
+  json["tokenizer"] =
+      table.tokenizer ? Json(text::tokenizer_kind_name(table.tokenizer->kind())) : Json(nullptr);
+  json["parameters"] = values;
+  json["weight_bytes"] = bytes;
+  json["training_bytes"] = nullptr;
+  json["tensors"] = Json::array();
+  for (const store::TensorInfo& tensor : table.tensors) {
+    json["tensors"].push_back({{"name", tensor.name},
+                               {"shape", tensor.shape},
+                               {"dtype", files::dtype_name(tensor.dtype)}});
+  }
+  json["notes"] = table.notes;
+  print_json(json);
+}
+
+void print_table(const store::Table& table, std::int64_t values, std::int64_t bytes) {
+  print(fmt::format("{}: read as {}, because {}\n\n", table.path, table.format, table.reason));
+  print(fmt::format("table       {} x {}, {}{}\n", table.row_count(), table.dim(),
+                    files::dtype_name(table.rows->dtype()),
+                    table.tensor.empty() ? "" : ", " + shown(table.tensor)));
+  std::string tokens = "none";
+  if (table.has_tokens()) {
+    tokens = fmt::format("{}, {}", table.token_count(),
+                         table.tokenizer ? "a tokenizer of kind " +
+                                               text::tokenizer_kind_name(table.tokenizer->kind())
+                                         : "words of the table");
+  }
+  print(fmt::format("tokens      {}\nparameters  {}\nweights     {}\n", tokens, values,
+                    bytes_text(bytes)));
+  if (table.tensors.size() < 2) return;
+  Table columns({"tensor", "shape", "dtype"}, "lll");
+  for (const store::TensorInfo& tensor : table.tensors) {
+    columns.add({shown(tensor.name), shape_text(tensor.shape), files::dtype_name(tensor.dtype)});
+  }
+  print("\n" + columns.text());
+}
+
+int run_table_info(const Arguments& arguments) {
+  const store::Table table = open_table_argument(arguments);
+  std::int64_t values = 0;
+  std::int64_t bytes = 0;
+  for (const store::TensorInfo& tensor : table.tensors) {
+    values += value_count(tensor);
+    bytes += value_count(tensor) * files::dtype_bytes(tensor.dtype);
+  }
+  if (arguments.flag("json")) {
+    print_table_json(table, values, bytes);
+  } else {
+    print_table(table, values, bytes);
+  }
+  return kDone;
+}
+
 int run_info(const Arguments& arguments) {
-  const store::ModelFolder folder = store::open_model(arguments.positional("MODEL"));
+  const std::string& path = arguments.positional(kTableArgument);
+  if (!store::is_model_folder(path)) return run_table_info(arguments);
+  const store::ModelFolder folder = store::open_model(path);
   const train::Settings settings = train::stored_settings(folder);
   const train::Sizes sizes = train::model_sizes(folder.config, settings);
   if (arguments.flag("json")) {
@@ -78,12 +151,13 @@ int run_info(const Arguments& arguments) {
 Verb info_verb() {
   Verb verb;
   verb.name = "info";
-  verb.summary = "shows a model's shapes, parameters and memory";
+  verb.summary = "shows the shapes, parameters and memory of a model or table";
   verb.details =
       "Memory for training is that of the batch and context the model was trained with. A tied "
-      "head is counted once.";
-  verb.positionals = {model_positional()};
+      "head is counted once. Of any other table it says how it was recognised.";
+  verb.positionals = {table_positional()};
   verb.options = {json_option()};
+  add_table_options(verb.options);
   verb.examples = {"lexirow info model"};
   verb.run = run_info;
   return verb;

@@ -2,115 +2,116 @@
 
 #include <algorithm>
 
-#include "base/array.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/query.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
-#include "context/mixer.h"
 #include "inspect/neighbours.h"
 #include "lexirow/error.h"
-#include "rows/lookup.h"
 
 namespace lexirow::cli {
 namespace {
 
-/// What is looked for: a vector, how it is called, and the rows it is made of (not listed).
-struct Query {
-  std::string label;
-  std::string title;
-  std::vector<Id> own;
-  base::Array<float> vector;
-};
-
-Query row_query(const store::ModelFolder& folder, Id id, const std::string& label) {
-  Query query;
-  query.label = label;
-  query.title = fmt::format("{} (id {})", shown(folder.tokenizer->token_bytes(id)), id);
-  query.own = {id};
-  const auto row = row_of(folder, id);
-  query.vector.resize(row.size());
-  std::copy(row.begin(), row.end(), query.vector.begin());
-  return query;
+inspect::Metric metric_of(const std::string& name) {
+  if (name == "dot") return inspect::Metric::dot;
+  return name == "euclidean" ? inspect::Metric::euclidean : inspect::Metric::cosine;
 }
 
-/// The mean of a text's rows: looked up and mixed by the layers that do it in a model.
-Query text_query(base::ThreadPool& pool, const store::ModelFolder& folder,
-                 const std::string& text) {
-  Query query;
-  query.label = text;
-  query.own = encode_for_model(*folder.tokenizer, text, "text");
-  if (query.own.empty()) throw UsageError("--text is empty: it has no rows to take the mean of.");
-  query.title =
-      fmt::format("the mean of {}", counted(static_cast<std::int64_t>(query.own.size()), "row"));
-  const auto count = static_cast<std::int64_t>(query.own.size());
-  const std::int64_t dim = folder.config.dim;
-  const base::View1<const Id> ids(query.own.data(), {count});
-  base::Array<float> rows;
-  rows.resize(count * dim);
-  rows::lookup_forward<float>(pool, folder.parameters.token_embedding(), ids,
-                              rows.view(count, dim));
-  query.vector.resize(dim);
-  const context::Mixer whole = {.kind = context::MixerKind::full_mean};
-  context::mixer_forward<float>(pool, whole, base::View3<const float>(rows.data(), {1, count, dim}),
-                                {}, base::View3<float>(query.vector.data(), {1, 1, dim}));
-  return query;
+/// One query of all that is named: what is added and what is taken away.
+Subject analogy(std::vector<Subject> added, const std::vector<Subject>& taken) {
+  Subject whole;
+  std::vector<inspect::SignedVector> vectors;
+  const auto take = [&](const Subject& one, double sign) {
+    whole.label += fmt::format("{}{}",
+                               sign < 0              ? " - "
+                               : whole.label.empty() ? ""
+                                                     : " + ",
+                               one.label);
+    whole.rows.insert(whole.rows.end(), one.rows.begin(), one.rows.end());
+    vectors.push_back({one.vector, sign});
+  };
+  for (const Subject& one : added) take(one, 1);
+  for (const Subject& one : taken) take(one, -1);
+  whole.title = shown(whole.label);
+  whole.vector = inspect::signed_sum(vectors);
+  return whole;
 }
 
-std::vector<Query> queries_of(base::ThreadPool& pool, const store::ModelFolder& folder,
-                              const Arguments& arguments) {
-  std::vector<Query> queries;
+std::vector<Subject> queries_of(const store::Table& table, const Arguments& arguments) {
+  std::vector<Subject> queries;
   for (const std::string& token : arguments.positionals("TOKEN")) {
-    queries.push_back(row_query(folder, find_token(folder, token), token));
+    queries.push_back(token_subject(table, token));
   }
   for (const std::string& number : arguments.texts("id")) {
-    const Id id = checked_row(folder, std::stoll(number));
-    queries.push_back(row_query(folder, id, folder.tokenizer->token_bytes(id)));
+    const Id id = checked_row(table, std::stoll(number));
+    queries.push_back(row_subject(table, id, table.has_tokens() ? table.token(id) : number));
   }
   for (const std::string& text : arguments.texts("text")) {
-    queries.push_back(text_query(pool, folder, text));
+    queries.push_back(text_subject(table, text));
+  }
+  std::vector<Subject> taken;
+  for (const std::string& token : arguments.texts("add")) {
+    queries.push_back(token_subject(table, token));
+  }
+  for (const std::string& token : arguments.texts("minus")) {
+    taken.push_back(token_subject(table, token));
   }
   if (queries.empty()) {
     throw UsageError("a TOKEN, --id N or --text TEXT is missing: what should the rows be near to?");
   }
+  if (arguments.has("add") || arguments.has("minus")) return {analogy(std::move(queries), taken)};
   return queries;
 }
 
-void print_neighbours(const store::ModelFolder& folder, const Query& query,
-                      const inspect::Neighbours& found) {
+void print_neighbours(const store::Table& table, const Subject& query,
+                      const inspect::Neighbours& found, inspect::Metric metric) {
   print(fmt::format("Nearest to {}\n", query.title));
-  Table table({"token", "id", "cosine", "distance"}, "lrrr");
+  const bool dot = metric == inspect::Metric::dot;
+  Table columns({"token", "id", "cosine", dot ? "dot" : "distance"}, "lrrr");
   for (const inspect::Neighbour& neighbour : found.nearest) {
-    table.add({shown(folder.tokenizer->token_bytes(neighbour.id)), std::to_string(neighbour.id),
-               fmt::format("{:.4f}", neighbour.cosine), fmt::format("{:.4f}", neighbour.distance)});
+    columns.add({shown(table.token(neighbour.id)), std::to_string(neighbour.id),
+                 fmt::format("{:.4f}", neighbour.cosine),
+                 fmt::format("{:.4f}", dot ? neighbour.dot : neighbour.distance)});
   }
-  print(table.text());
+  print(columns.text());
+}
+
+void put_neighbours(Json& list, const store::Table& table, const Subject& query,
+                    const inspect::Neighbours& found) {
+  for (const inspect::Neighbour& neighbour : found.nearest) {
+    Json entry;
+    put_token(entry, "query", "query_bytes", query.label);
+    if (neighbour.id < table.token_count()) {
+      put_token(entry, "token", "bytes", table.token(neighbour.id));
+    } else {
+      entry["token"] = nullptr;
+    }
+    entry["id"] = neighbour.id;
+    entry["cosine"] = neighbour.cosine;
+    entry["distance"] = neighbour.distance;
+    entry["dot"] = neighbour.dot;
+    list.push_back(std::move(entry));
+  }
 }
 
 int run_near(const Arguments& arguments) {
-  const store::ModelFolder folder = store::open_model(arguments.positional("MODEL"));
+  const store::Table table = open_table_argument(arguments);
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
-  const std::vector<Query> queries = queries_of(pool, folder, arguments);
+  const inspect::Metric metric = metric_of(arguments.text("metric"));
+  const std::vector<Subject> queries = queries_of(table, arguments);
   Json list = Json::array();
   inspect::Neighbours found;
-  for (const Query& query : queries) {
-    found = inspect::nearest_rows(pool, folder.parameters.token_embedding(), query.vector.view(),
-                                  arguments.integer("k"), query.own);
-    if (!arguments.flag("json")) {
-      if (&query != &queries.front()) print("\n");
-      print_neighbours(folder, query, found);
+  for (const Subject& query : queries) {
+    const base::View1<const float> vector(query.vector.data(), {table.dim()});
+    found = inspect::nearest_rows(pool, *table.rows, vector, arguments.integer("k"), query.rows,
+                                  metric);
+    if (arguments.flag("json")) {
+      put_neighbours(list, table, query, found);
       continue;
     }
-    for (const inspect::Neighbour& neighbour : found.nearest) {
-      Json entry;
-      put_token(entry, "query", "query_bytes", query.label);
-      put_token(entry, "token", "bytes", folder.tokenizer->token_bytes(neighbour.id));
-      entry["id"] = neighbour.id;
-      entry["cosine"] = neighbour.cosine;
-      entry["distance"] = neighbour.distance;
-      list.push_back(std::move(entry));
-    }
+    if (&query != &queries.front()) print("\n");
+    print_neighbours(table, query, found, metric);
   }
   // The rows without a direction are the same for every query but those it is made of.
   if (arguments.flag("json")) {
@@ -131,12 +132,16 @@ int run_near(const Arguments& arguments) {
 Verb near_verb() {
   Verb verb;
   verb.name = "near";
-  verb.summary = "lists the rows nearest to a token's row";
+  verb.summary = "lists the rows nearest to a token, a text or an analogy";
   verb.details =
-      "Exact cosine over the whole table, all dimensions. A TOKEN must be in the vocabulary, spelt "
-      "as `tokenize --pieces` shows it; --text takes any text and stands for the mean of its rows. "
-      "Rows that the query is made of are not listed.";
-  verb.positionals = {model_positional(),
+      "Exact over the whole table, all dimensions. A TOKEN must be in the vocabulary, spelt "
+      "as `tokenize --pieces` shows it; --text takes any text and stands for the mean of its rows "
+      "(a table without a tokenizer cuts it at white space). With --add or --minus all that is "
+      "named "
+      "makes one query: the sum of the vectors, each of length 1, those of --minus taken away. "
+      "Rows "
+      "that the query is made of are not listed, nor are rows without a direction.";
+  verb.positionals = {table_positional(),
                       {.name = "TOKEN",
                        .help = "a token of the vocabulary; several may be given",
                        .required = false,
@@ -153,9 +158,18 @@ Verb near_verb() {
        .type = ValueType::integer,
        .help = "a row by its number; may be given several times"},
       {.name = "text", .value = "TEXT", .help = "any text: the mean of its rows"},
+      {.name = "add", .value = "TOKEN", .help = "an analogy: a token to be added"},
+      {.name = "minus", .value = "TOKEN", .help = "an analogy: a token to be taken away"},
+      {.name = "metric",
+       .value = "NAME",
+       .type = ValueType::choice,
+       .fallback = "cosine",
+       .help = "what makes a row near",
+       .choices = {"cosine", "dot", "euclidean"}},
       threads_option(),
       json_option(),
   };
+  add_table_options(verb.options);
   verb.examples = {"lexirow near model the -k 5"};
   verb.run = run_near;
   return verb;

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/thread_pool.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -45,6 +48,24 @@ void print_vocabulary(const train::Vocabulary& made, const std::string& out, boo
   print_json(json);
 }
 
+/// A vocabulary must not replace the text that it is learned from, nor become a part of it.
+void refuse_out_in_corpus(const std::string& out, const std::vector<std::string>& corpus) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const fs::path target = fs::weakly_canonical(out, none);
+  for (const std::string& path : corpus) {
+    const fs::path text = fs::weakly_canonical(path, none);
+    const bool same = fs::equivalent(target, text, none);
+    const bool inside =
+        fs::is_directory(text, none) &&
+        std::mismatch(text.begin(), text.end(), target.begin(), target.end()).first == text.end();
+    if (!same && !inside) continue;
+    throw Error(ErrorKind::argument,
+                fmt::format("--out {} {} the corpus {}: name a file somewhere else", out,
+                            same ? "is" : "lies in", path));
+  }
+}
+
 int run_vocab(const Arguments& arguments) {
   if (arguments.positional("ACTION") != "train") {
     throw UsageError(
@@ -57,6 +78,7 @@ int run_vocab(const Arguments& arguments) {
   if (!arguments.has("vocab-size")) {
     throw UsageError("--vocab-size N is missing: how many tokens to make, 256 bytes included.");
   }
+  refuse_out_in_corpus(out, arguments.positionals("CORPUS"));
   if (files::exists(out) && !arguments.flag("force")) {
     throw Error(ErrorKind::io,
                 fmt::format("--out {} exists: name a new file, or add --force to replace it", out));

@@ -17,6 +17,7 @@ Verb generate_verb();
 Verb info_verb();
 Verb near_verb();
 Verb similar_verb();
+Verb convert_verb();
 Verb walk_verb();
 Verb vocab_verb();
 Verb check_verb();

@@ -1,28 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/array.h"
+#include "files/dtype.h"
+#include "files/mapped_file.h"
 
 namespace lexirow::files {
 
 struct HeaderEntry;
 
-enum class DType { f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+/// Takes bytes one piece after another.
+using ByteSink = std::function<void(const void* data, std::int64_t bytes)>;
 
-std::int64_t dtype_bytes(DType dtype);
-std::string dtype_name(DType dtype);  ///< as in the file: F32, BF16, I64 ...
-
-/// A tensor to be written: borrowed bytes.
+/// A tensor to be written: borrowed bytes, or a function that gives them a piece at a time, in all
+/// as many as dtype and shape say.
 struct TensorSource {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   const void* data = nullptr;
+  std::function<void(const ByteSink&)> pieces = {};
 };
 
 /// Writes the published safetensors format: eight bytes of header length, JSON padded so that the
@@ -56,7 +59,7 @@ class SafetensorsFile {
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_->path(); }
   /// In the order of their data.
   const std::vector<Entry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -64,8 +67,7 @@ class SafetensorsFile {
   const Entry& entry(const std::string& name) const;
   const Entry* find(const std::string& name) const;
 
-  /// Copies a tensor as float32: F16, BF16 and integers of up to 16 bits widen exactly, F64 and
-  /// larger integers round to nearest. Throws Error(file) for BOOL.
+  /// Copies a tensor as float32, as widen() does. Throws Error(file) for BOOL.
   ///   out  [entry.count]  out
   void read_f32(const Entry& entry, float* out) const;
   /// A tensor as float32. F32 values at a multiple of 64 bytes are not copied: the array stands on
@@ -77,14 +79,10 @@ class SafetensorsFile {
   void read_i64(const Entry& entry, std::int64_t* out) const;
 
  private:
-  void map_file();
   void parse_header(std::int64_t header_cap);
   void place_entries(std::vector<HeaderEntry>& stated, std::int64_t data_begin);
 
-  std::string path_;
-  std::shared_ptr<unsigned char> mapping_;
-  bool writable_ = true;
-  std::int64_t mapped_bytes_ = 0;
+  std::shared_ptr<const MappedFile> file_;
   std::vector<Entry> entries_;
   std::map<std::string, std::string> metadata_;
 };

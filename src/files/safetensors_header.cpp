@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
@@ -13,30 +12,6 @@
 namespace lexirow::files {
 
 namespace {
-
-struct DTypeRow {
-  DType dtype;
-  const char* name;
-  std::int64_t bytes;
-};
-
-constexpr std::array<DTypeRow, 13> kDTypes = {{{DType::f32, "F32", 4},
-                                               {DType::f64, "F64", 8},
-                                               {DType::f16, "F16", 2},
-                                               {DType::bf16, "BF16", 2},
-                                               {DType::i8, "I8", 1},
-                                               {DType::i16, "I16", 2},
-                                               {DType::i32, "I32", 4},
-                                               {DType::i64, "I64", 8},
-                                               {DType::u8, "U8", 1},
-                                               {DType::u16, "U16", 2},
-                                               {DType::u32, "U32", 4},
-                                               {DType::u64, "U64", 8},
-                                               {DType::boolean, "BOOL", 1}}};
-
-const DTypeRow& dtype_row(DType dtype) {
-  return kDTypes[static_cast<std::size_t>(dtype)];
-}
 
 // The header has three levels at most, so a state and no stack describes every place in it. Values
 // of any other form are refused where they begin.
@@ -74,14 +49,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     if (place_ != Place::entry || key_ != "dtype") refuse(fmt::format("the text \"{}\"", value));
-    for (const DTypeRow& row : kDTypes) {
-      if (value != row.name) continue;
-      entry_.dtype = row.dtype;
-      return true;
+    const auto dtype = find_dtype(value);
+    if (!dtype) {
+      fail(fmt::format("tensor {}: unknown dtype {}; known are{}", entry_.name, value,
+                       known_dtypes()));
     }
-    std::string known;
-    for (const DTypeRow& row : kDTypes) known += fmt::format(" {}", row.name);
-    fail(fmt::format("tensor {}: unknown dtype {}; known are{}", entry_.name, value, known));
+    entry_.dtype = *dtype;
+    return true;
   }
 
   bool start_object(std::size_t) override {
@@ -103,6 +77,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(string_t& value) override {
+    if (value.find('\0') != string_t::npos) fail("the name of a tensor or field holds a NUL");
     if (place_ == Place::root && !names_.insert(value).second) {
       fail(fmt::format("duplicate tensor name {}", value));
     }
@@ -203,13 +178,6 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 };
 
 }  // namespace
-
-std::int64_t dtype_bytes(DType dtype) {
-  return dtype_row(dtype).bytes;
-}
-std::string dtype_name(DType dtype) {
-  return dtype_row(dtype).name;
-}
 
 Header parse_safetensors_header(std::string_view text, const std::string& where) {
   if (text.empty() || text.front() != '{') {

@@ -4,225 +4,295 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
 
+#include "inspect/sum_of_products.h"
+#include "kernels/row_scores_ops.h"
 #include "lexirow/error.h"
 
 namespace lexirow::inspect {
 
 namespace {
 
-// The one sum of products behind every figure of this folder, so that a listed cosine is bit for
-// bit the cosine of the two vectors. Eight running sums let the compiler use vector code; their
-// order depends on the length only.
-template <typename T>
-double sum_of_products(std::int64_t size, const T* a, const T* b) {
-  constexpr std::int64_t kLanes = 8;
-  double sums[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) {
-      sums[j] += static_cast<double>(a[i + j]) * static_cast<double>(b[i + j]);
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A float32 sum of products errs by at most this much of the product of the lengths (Higham,
+// "Accuracy and stability of numerical algorithms", 3.1), for as many terms in a row as
+// kernels::dots_and_squares adds, and one more for each rounding around it.
+double error_of(std::int64_t dim) {
+  return static_cast<double>(dim / 4 + 40) * 0x1.0p-24;
+}
+
+// Squares of rows beyond these are not trusted in float32.
+constexpr float kSmallSquare = 1e-24F;
+constexpr float kLargeSquare = 1e30F;
+
+// A score, larger is nearer, and how far it may be off.
+struct Estimate {
+  double score = 0;
+  double slack = 0;
+};
+
+// The search for one query: a pass in float32 that keeps what each row's score can be at most, and
+// a limit that k rows are sure to reach; then the rows that can reach it, in double.
+class Search {
+ public:
+  Search(const files::RowSource& table, base::View1<const float> query, std::int64_t k,
+         std::vector<Id> left_out, Metric metric)
+      : table_(table),
+        query_(query),
+        k_(static_cast<std::size_t>(std::min(k, table.rows()))),
+        left_out_(std::move(left_out)),
+        metric_(metric),
+        error_(error_of(table.dim())) {
+    std::sort(left_out_.begin(), left_out_.end());
+    square_ = sum_of_products(query.size(), query.data(), query.data());
+    // A power of two brings the query's values near 1; only the score's scale changes.
+    float largest = 0;
+    for (float value : query) largest = std::max(largest, std::abs(value));
+    std::frexp(largest, &exponent_);
+    for (float value : query) scaled_.push_back(std::ldexp(value, -exponent_));
+    norm_ = std::ldexp(std::sqrt(square_), -exponent_);
+  }
+
+  Neighbours run(base::ThreadPool& pool) {
+    pass(pool);
+    std::vector<Id> open = candidates();
+    std::vector<Neighbour> exact(open.size());
+    constexpr std::int64_t kGrain = 64;
+    pool.parallel_ranges(static_cast<std::int64_t>(open.size()), kGrain,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const auto at = static_cast<std::size_t>(i);
+                             exact[at] = exactly(open[at]);
+                           }
+                         });
+    const std::size_t listed = std::min(k_, exact.size());
+    std::partial_sort(exact.begin(), exact.begin() + static_cast<std::ptrdiff_t>(listed),
+                      exact.end(), [&](const Neighbour& a, const Neighbour& b) {
+                        const double left = score(a);
+                        const double right = score(b);
+                        return left != right ? left > right : a.id < b.id;
+                      });
+    exact.resize(listed);
+    Neighbours result;
+    result.nearest = std::move(exact);
+    for (const Tile& tile : tiles_) {
+      result.zero_rows += tile.zero_rows;
+      result.non_finite_rows += tile.non_finite_rows;
+    }
+    return result;
+  }
+
+ private:
+  struct Tile {
+    std::vector<double> sure;  // a heap: the largest scores that rows are sure to have, k at most
+    std::int64_t zero_rows = 0;
+    std::int64_t non_finite_rows = 0;
+  };
+
+  bool is_left_out(std::int64_t row) const {
+    return std::binary_search(left_out_.begin(), left_out_.end(), static_cast<Id>(row));
+  }
+
+  double score(const Neighbour& neighbour) const {
+    switch (metric_) {
+      case Metric::dot:
+        return neighbour.dot;
+      case Metric::euclidean:
+        return -neighbour.distance;
+      default:
+        return neighbour.cosine;
     }
   }
-  for (std::int64_t j = 0; i < size; ++i, ++j) {
-    sums[j] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  }
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
-}
 
-// sqrt(x * x) is x exactly, so equal vectors have cosine 1 exactly.
-double cosine_of(double dot, double square_a, double square_b) {
-  return std::clamp(dot / std::sqrt(square_a * square_b), -1.0, 1.0);
-}
-
-template <typename T>
-bool all_finite(base::View1<const T> values) {
-  return std::all_of(values.begin(), values.end(), [](T value) { return std::isfinite(value); });
-}
-
-// Sums of two vectors that were multiplied by 2^-exponent_a and 2^-exponent_b.
-template <typename T>
-Similarity similarity_of(base::View1<const T> a, base::View1<const T> b, int exponent_a,
-                         int exponent_b) {
-  const std::int64_t size = a.size();
-  const double dot = sum_of_products(size, a.data(), b.data());
-  const double square_a = sum_of_products(size, a.data(), a.data());
-  const double square_b = sum_of_products(size, b.data(), b.data());
-  Similarity result;
-  result.dot = std::ldexp(dot, exponent_a + exponent_b);
-  result.norm_a = std::ldexp(std::sqrt(square_a), exponent_a);
-  result.norm_b = std::ldexp(std::sqrt(square_b), exponent_b);
-  const int exponent = std::max(exponent_a, exponent_b);
-  double squares = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double difference = std::ldexp(static_cast<double>(a[i]), exponent_a - exponent) -
-                              std::ldexp(static_cast<double>(b[i]), exponent_b - exponent);
-    squares += difference * difference;
-  }
-  result.euclidean = std::ldexp(std::sqrt(squares), exponent);
-  if (square_a == 0 || square_b == 0) {
-    const char* which = square_a != 0   ? "the second vector is zero"
-                        : square_b != 0 ? "the first vector is zero"
-                                        : "both vectors are zero";
-    result.reason = fmt::format("no direction: {}", which);
-  } else {
-    result.cosine = cosine_of(dot, square_a, square_b);
-  }
-  return result;
-}
-
-template <typename T>
-void require_equal_lengths(base::View1<const T> a, base::View1<const T> b) {
-  if (a.size() == b.size()) return;
-  throw Error(
-      ErrorKind::shape,
-      fmt::format("similarity: the vectors have {} and {} numbers; only vectors of one length "
-                  "can be compared",
-                  a.size(), b.size()));
-}
-
-// What is still told of vectors that hold an infinity or a NaN.
-template <typename T>
-Similarity non_finite_similarity(base::View1<const T> a, base::View1<const T> b) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  Similarity result{kNan, std::nullopt, kNan, kNan, kNan, ""};
-  const bool finite_a = all_finite(a);
-  const bool finite_b = all_finite(b);
-  if (finite_a) result.norm_a = similarity(a, a).norm_a;
-  if (finite_b) result.norm_b = similarity(b, b).norm_b;
-  const char* which = finite_a   ? "the second vector holds"
-                      : finite_b ? "the first vector holds"
-                                 : "both vectors hold";
-  result.reason = fmt::format("not finite: {} an infinity or a NaN", which);
-  return result;
-}
-
-// The vector over a power of two that brings its largest value near 1: squares of doubles could
-// overflow or vanish.
-int scaled(base::View1<const double> values, std::vector<double>& out) {
-  double largest = 0;
-  for (double value : values) largest = std::max(largest, std::abs(value));
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  out.resize(static_cast<std::size_t>(values.size()));
-  std::transform(values.begin(), values.end(), out.begin(),
-                 [&](double value) { return std::ldexp(value, -exponent); });
-  return exponent;
-}
-
-// Squares of finite floats never overflow in double: a square that is not finite is a row that is
-// not. Both kinds of row without a direction are marked by infinities, which no cosine is.
-constexpr double kZeroRow = std::numeric_limits<double>::infinity();
-constexpr double kNonFiniteRow = -std::numeric_limits<double>::infinity();
-
-// The cosine of every row with the query, or a mark.
-std::vector<double> row_cosines(base::ThreadPool& pool, base::View2<const float> table,
-                                base::View1<const float> query, double square_query) {
-  constexpr std::int64_t kGrain = 256;
-  const std::int64_t dim = table.extent(1);
-  std::vector<double> cosines(static_cast<std::size_t>(table.extent(0)));
-  pool.parallel_ranges(table.extent(0), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* row = table.data() + i * dim;
-      const double square = sum_of_products(dim, row, row);
-      double& cosine = cosines[static_cast<std::size_t>(i)];
-      if (square == 0) {
-        cosine = kZeroRow;
-      } else if (!std::isfinite(square)) {
-        cosine = kNonFiniteRow;
-      } else {
-        cosine = cosine_of(sum_of_products(dim, query.data(), row), square_query, square);
+  Estimate estimate(double dot, double square) const {
+    const double length = std::sqrt(square);
+    switch (metric_) {
+      case Metric::dot:
+        return {dot, 3 * error_ * norm_ * length};
+      case Metric::euclidean: {
+        const double scaled = std::ldexp(length, -exponent_);
+        const double sum = norm_ * norm_ + scaled * scaled;
+        return {2 * std::ldexp(dot, -exponent_) - sum, 3 * error_ * (sum + 2 * norm_ * scaled)};
       }
+      default:
+        return {dot / (norm_ * length), 3 * error_};
     }
-  });
-  return cosines;
-}
+  }
+
+  void pass(base::ThreadPool& pool) {
+    constexpr std::int64_t kValues = std::int64_t{1} << 16;
+    const std::int64_t dim = table_.dim();
+    const std::int64_t grain = std::max<std::int64_t>(1, kValues / std::max<std::int64_t>(1, dim));
+    const base::View2<const float> values = table_.in_place();
+    tiles_.resize(static_cast<std::size_t>((table_.rows() + grain - 1) / grain));
+    most_.resize(static_cast<std::size_t>(table_.rows()));
+    pool.parallel_ranges(table_.rows(), grain, [&](std::int64_t begin, std::int64_t end) {
+      Tile& tile = tiles_[static_cast<std::size_t>(begin / grain)];
+      std::vector<float> buffer;
+      const float* rows = nullptr;
+      if (values.present()) {
+        rows = values.data() + begin * dim;
+      } else {
+        buffer.resize(static_cast<std::size_t>((end - begin) * dim));
+        table_.read(begin, end, buffer.data());
+        rows = buffer.data();
+      }
+      std::vector<float> sums(static_cast<std::size_t>(2 * (end - begin)));
+      float* squares = sums.data() + (end - begin);
+      kernels::dots_and_squares(end - begin, dim, scaled_.data(), rows, sums.data(), squares);
+      for (std::int64_t i = begin; i < end; ++i) {
+        judge(i, rows + (i - begin) * dim, sums[static_cast<std::size_t>(i - begin)],
+              squares[i - begin], tile);
+      }
+    });
+  }
+
+  void judge(std::int64_t row, const float* values, float dot, float square, Tile& tile) {
+    float& most = most_[static_cast<std::size_t>(row)];
+    if (!(square > kSmallSquare && square < kLargeSquare)) {
+      // Squares of finite floats never overflow in double.
+      const double exact = sum_of_products(table_.dim(), values, values);
+      const bool usable = exact > 0 && std::isfinite(exact);
+      if (exact == 0) ++tile.zero_rows;
+      if (!std::isfinite(exact)) ++tile.non_finite_rows;
+      most = static_cast<float>(usable ? kInfinity : -kInfinity);
+      return;
+    }
+    const Estimate found = estimate(dot, square);
+    // The slack covers that this is rounded to a float; a distance may be too long for one.
+    constexpr double kLowest = std::numeric_limits<float>::lowest();
+    most = static_cast<float>(std::max(found.score + found.slack, kLowest));
+    const double least = found.score - found.slack;
+    if (tile.sure.size() == k_ && !(least > tile.sure.front())) return;
+    if (is_left_out(row)) return;
+    if (tile.sure.size() == k_) {
+      std::pop_heap(tile.sure.begin(), tile.sure.end(), std::greater<>());
+      tile.sure.pop_back();
+    }
+    tile.sure.push_back(least);
+    std::push_heap(tile.sure.begin(), tile.sure.end(), std::greater<>());
+  }
+
+  // Rows whose score can be among the k largest, ascending.
+  std::vector<Id> candidates() const {
+    std::vector<double> sure;
+    for (const Tile& tile : tiles_) sure.insert(sure.end(), tile.sure.begin(), tile.sure.end());
+    double limit = -kInfinity;
+    if (sure.size() >= k_ && k_ > 0) {
+      const auto kth = sure.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+      std::nth_element(sure.begin(), kth, sure.end(), std::greater<>());
+      limit = *kth;
+    }
+    std::vector<Id> open;
+    for (std::int64_t row = 0; row < table_.rows(); ++row) {
+      const double most = most_[static_cast<std::size_t>(row)];
+      if (most == -kInfinity || most < limit || is_left_out(row)) continue;
+      open.push_back(static_cast<Id>(row));
+    }
+    return open;
+  }
+
+  Neighbour exactly(Id id) const {
+    std::vector<float> row(static_cast<std::size_t>(table_.dim()));
+    table_.read(id, id + 1, row.data());
+    const Similarity pair = similarity(query_, {row.data(), {table_.dim()}});
+    return {id, pair.cosine.value_or(0), pair.euclidean, pair.dot};
+  }
+
+  const files::RowSource& table_;
+  base::View1<const float> query_;
+  std::size_t k_;
+  std::vector<Id> left_out_;
+  Metric metric_;
+  double error_;
+  double square_ = 0;
+  double norm_ = 0;  // of the scaled query
+  int exponent_ = 0;
+  std::vector<float> scaled_;
+  std::vector<Tile> tiles_;
+  std::vector<float> most_;  // [rows] what a score can be at most; -infinity: not listed
+};
 
 }  // namespace
 
-Similarity similarity(base::View1<const float> a, base::View1<const float> b) {
-  require_equal_lengths(a, b);
-  if (!all_finite(a) || !all_finite(b)) return non_finite_similarity(a, b);
-  return similarity_of(a, b, 0, 0);
-}
-
-Similarity similarity(base::View1<const double> a, base::View1<const double> b) {
-  require_equal_lengths(a, b);
-  if (!all_finite(a) || !all_finite(b)) return non_finite_similarity(a, b);
-  std::vector<double> scaled_a;
-  std::vector<double> scaled_b;
-  const int exponent_a = scaled(a, scaled_a);
-  const int exponent_b = scaled(b, scaled_b);
-  return similarity_of<double>({scaled_a.data(), a.extents()}, {scaled_b.data(), b.extents()},
-                               exponent_a, exponent_b);
-}
-
-Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
+Neighbours nearest_rows(base::ThreadPool& pool, const files::RowSource& table,
                         base::View1<const float> query, std::int64_t k,
-                        const std::vector<Id>& left_out) {
-  const std::int64_t rows = table.extent(0);
-  const std::int64_t dim = table.extent(1);
+                        const std::vector<Id>& left_out, Metric metric) {
   if (k < 1) {
     throw Error(
         ErrorKind::argument,
         fmt::format("nearest rows: k is {}, expected 1 or more; it is how many are listed", k));
   }
-  if (query.size() != dim) {
+  if (query.size() != table.dim()) {
     throw Error(ErrorKind::shape,
                 fmt::format("nearest rows: the query has {} numbers, but the rows have {}",
-                            query.size(), dim));
+                            query.size(), table.dim()));
   }
-  const double square_query = sum_of_products(dim, query.data(), query.data());
-  if (square_query == 0 || !std::isfinite(square_query)) {
+  const double square = sum_of_products(query.size(), query.data(), query.data());
+  if (square == 0 || !std::isfinite(square)) {
     throw Error(ErrorKind::numeric,
                 fmt::format("nearest rows: the query has no direction, {}; choose another token",
-                            square_query == 0 ? "it is zero" : "it holds an infinity or a NaN"));
+                            square == 0 ? "it is zero" : "it holds an infinity or a NaN"));
   }
-  std::vector<double> cosines = row_cosines(pool, table, query, square_query);
-  Neighbours result;
-  result.zero_rows = std::count(cosines.begin(), cosines.end(), kZeroRow);
-  result.non_finite_rows = std::count(cosines.begin(), cosines.end(), kNonFiniteRow);
-  for (Id id : left_out) {
-    if (id >= 0 && id < rows) cosines[static_cast<std::size_t>(id)] = kZeroRow;
-  }
-  std::vector<Id> ids;
-  ids.reserve(cosines.size());
-  for (std::int64_t i = 0; i < rows; ++i) {
-    if (std::isfinite(cosines[static_cast<std::size_t>(i)])) ids.push_back(static_cast<Id>(i));
-  }
-  const std::int64_t listed = std::min(k, static_cast<std::int64_t>(ids.size()));
-  std::partial_sort(ids.begin(), ids.begin() + listed, ids.end(), [&](Id a, Id b) {
-    const double left = cosines[static_cast<std::size_t>(a)];
-    const double right = cosines[static_cast<std::size_t>(b)];
-    return left != right ? left > right : a < b;
-  });
-  for (std::int64_t i = 0; i < listed; ++i) {
-    const Id id = ids[static_cast<std::size_t>(i)];
-    const double distance = similarity(query, table[id]).euclidean;
-    result.nearest.push_back({id, cosines[static_cast<std::size_t>(id)], distance});
-  }
-  return result;
+  return Search(table, query, k, left_out, metric).run(pool);
 }
 
-std::vector<float> mean_row(base::View2<const float> table, std::span<const Id> ids) {
-  const std::int64_t rows = table.extent(0);
-  const std::int64_t dim = table.extent(1);
-  std::vector<double> sums(static_cast<std::size_t>(dim), 0.0);
+Neighbours nearest_rows(base::ThreadPool& pool, base::View2<const float> table,
+                        base::View1<const float> query, std::int64_t k,
+                        const std::vector<Id>& left_out, Metric metric) {
+  return nearest_rows(pool, *files::rows_of_view(table), query, k, left_out, metric);
+}
+
+std::vector<float> mean_row(const files::RowSource& table, std::span<const Id> ids) {
+  const auto dim = static_cast<std::size_t>(table.dim());
+  std::vector<double> sums(dim, 0.0);
+  std::vector<float> row(dim);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= rows) {
+    if (ids[i] < 0 || ids[i] >= table.rows()) {
       throw Error(ErrorKind::index,
                   fmt::format("mean of rows: position {} has id {}, but the table has {} rows", i,
-                              ids[i], rows));
+                              ids[i], table.rows()));
     }
-    const float* row = table.data() + static_cast<std::int64_t>(ids[i]) * dim;
-    for (std::int64_t j = 0; j < dim; ++j) sums[static_cast<std::size_t>(j)] += row[j];
+    table.read(ids[i], ids[i] + 1, row.data());
+    for (std::size_t j = 0; j < dim; ++j) sums[j] += row[j];
   }
   const double count = std::max<double>(1, static_cast<double>(ids.size()));
-  std::vector<float> mean(sums.size());
+  std::vector<float> mean(dim);
   std::transform(sums.begin(), sums.end(), mean.begin(),
                  [&](double sum) { return static_cast<float>(sum / count); });
   return mean;
+}
+
+std::vector<float> mean_row(base::View2<const float> table, std::span<const Id> ids) {
+  return mean_row(*files::rows_of_view(table), ids);
+}
+
+std::vector<float> signed_sum(const std::vector<SignedVector>& vectors) {
+  const std::size_t dim = vectors.empty() ? 0 : vectors.front().values.size();
+  std::vector<double> sums(dim, 0.0);
+  for (const SignedVector& one : vectors) {
+    if (one.values.size() != dim) {
+      throw Error(ErrorKind::shape,
+                  fmt::format("sum of vectors: {} and {} numbers", dim, one.values.size()));
+    }
+    const double square =
+        sum_of_products(static_cast<std::int64_t>(dim), one.values.data(), one.values.data());
+    if (square == 0 || !std::isfinite(square)) {
+      throw Error(ErrorKind::numeric,
+                  fmt::format("sum of vectors: one of them has no direction, {}",
+                              square == 0 ? "it is zero" : "it holds an infinity or a NaN"));
+    }
+    const double factor = one.sign / std::sqrt(square);
+    for (std::size_t j = 0; j < dim; ++j) sums[j] += factor * one.values[j];
+  }
+  std::vector<float> sum(dim);
+  std::transform(sums.begin(), sums.end(), sum.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return sum;
 }
 
 }  // namespace lexirow::inspect

@@ -51,15 +51,26 @@ std::size_t edit_distance(const std::u32string& a, const std::u32string& b, std:
 
 std::vector<std::string> close_spellings(const text::Tokenizer& tokenizer, std::string_view token,
                                          std::size_t count) {
+  const text::SpecialTokens& specials = tokenizer.specials();
+  const auto token_of = [&](Id id) {
+    const bool special =
+        id == specials.pad || id == specials.unk || id == specials.bos || id == specials.eos;
+    return special ? std::string() : tokenizer.token_bytes(id);
+  };
+  return close_spellings(tokenizer.vocab_size(), token_of, token, count);
+}
+
+std::vector<std::string> close_spellings(std::int64_t tokens,
+                                         const std::function<std::string(Id)>& token_of,
+                                         std::string_view token, std::size_t count) {
   const std::u32string wanted = code_points(token);
   const std::u32string wanted_plain = without_case(wanted);
-  const text::SpecialTokens& specials = tokenizer.specials();
   // Distance without case, distance with case, id: the order of closeness.
   std::vector<std::tuple<std::size_t, std::size_t, Id>> found;
-  for (Id id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (id == specials.pad || id == specials.unk || id == specials.bos || id == specials.eos)
-      continue;
-    const std::u32string known = code_points(tokenizer.token_bytes(id));
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    const auto id = static_cast<Id>(i);
+    const std::u32string known = code_points(token_of(id));
+    if (known.empty()) continue;
     const std::size_t longer = std::max(known.size(), wanted.size());
     const std::size_t limit = longer / 2;
     if (longer - std::min(known.size(), wanted.size()) > limit) continue;
@@ -72,7 +83,7 @@ std::vector<std::string> close_spellings(const text::Tokenizer& tokenizer, std::
                     found.end());
   std::vector<std::string> spellings;
   for (std::size_t i = 0; i < listed; ++i) {
-    spellings.push_back(tokenizer.token_bytes(std::get<2>(found[i])));
+    spellings.push_back(token_of(std::get<2>(found[i])));
   }
   return spellings;
 }

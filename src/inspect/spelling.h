@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,5 +20,10 @@ std::size_t edit_distance(const std::u32string& a, const std::u32string& b, std:
 /// would have to change) are not listed, nor are special tokens.
 std::vector<std::string> close_spellings(const text::Tokenizer& tokenizer, std::string_view token,
                                          std::size_t count);
+
+/// The same for tokens of any kind; `token_of(id)` is one's spelling. An empty one is not listed.
+std::vector<std::string> close_spellings(std::int64_t tokens,
+                                         const std::function<std::string(Id)>& token_of,
+                                         std::string_view token, std::size_t count);
 
 }  // namespace lexirow::inspect

@@ -164,7 +164,7 @@ void states_backward(base::ThreadPool& pool, const ModelConfig& config,
   if (config.tied) {
     rows::lookup_backward_dense<T>(pool, workspace.plan, views.d_hidden,
                                    gradients.dense.token_embedding());
-  } else {
+  } else if (!gradients.leave_rows) {
     rows::lookup_backward<T>(pool, workspace.plan, views.d_hidden, gradients.rows);
   }
 }

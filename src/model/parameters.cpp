@@ -205,6 +205,7 @@ void Gradients<T>::clear() {
 template <Real T>
 void initialize(const ModelConfig& config, std::uint64_t seed, Init init,
                 Parameters<T>& parameters) {
+  parameters = Parameters<T>();  // before the draw: two models at once would be a run's peak
   if constexpr (std::is_same_v<T, float>) {
     parameters = draw(config, seed, init);
   } else {

@@ -64,6 +64,8 @@ class Parameters {
 };
 
 /// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense.
+/// Untied with `leave_rows`, the rows are left unsummed in the workspace (its plan and d_hidden),
+/// for an optimizer that sums them itself.
 template <Real T>
 struct Gradients {
   Gradients() = default;
@@ -72,6 +74,7 @@ struct Gradients {
   /// Everything but an untied table, which is in `rows`; `dense.token_embedding()` is absent then.
   Parameters<T> dense;
   rows::TouchedRows<T> rows;
+  bool leave_rows = false;
 
   /// Sets every dense part to zero and forgets the touched rows.
   void clear();

@@ -25,23 +25,33 @@ std::int64_t run_length(const std::vector<Id>& ids, std::int64_t u, std::int64_t
   return length;
 }
 
+/// The rows that have a gradient, ascending.
+template <Real T>
+const std::vector<Id>& touched_ids(const TableSlot<T>& table) {
+  static const std::vector<Id> kNone;
+  if (table.unsummed.plan != nullptr) return table.unsummed.plan->ids;
+  return table.gradient == nullptr ? kNone : table.gradient->ids;
+}
+
 template <Real T>
 void check_touched_rows(const TableSlot<T>& table) {
-  if (table.gradient == nullptr || table.gradient->count() == 0) return;
-  const rows::TouchedRows<T>& touched = *table.gradient;
-  if (touched.dim != table.value.extent(1) ||
-      touched.values.size() < touched.count() * touched.dim) {
+  const std::vector<Id>& ids = touched_ids(table);
+  if (ids.empty()) return;
+  const bool unsummed = table.unsummed.plan != nullptr;
+  const auto count = static_cast<std::int64_t>(ids.size());
+  const std::int64_t dim = unsummed ? table.unsummed.d_out.extent(1) : table.gradient->dim;
+  const std::int64_t values =
+      unsummed ? table.unsummed.d_out.size() : table.gradient->values.size();
+  if (dim != table.value.extent(1) || values < count * dim) {
     throw Error(ErrorKind::shape,
                 fmt::format("optimizer, {}: the gradient holds {} values for {} rows of width {}, "
                             "expected rows of width {}",
-                            table.name, touched.values.size(), touched.count(), touched.dim,
-                            table.value.extent(1)));
+                            table.name, values, count, dim, table.value.extent(1)));
   }
-  if (touched.ids.front() < 0 || touched.ids.back() >= table.value.extent(0)) {
+  if (ids.front() < 0 || ids.back() >= table.value.extent(0)) {
     throw Error(ErrorKind::index,
                 fmt::format("optimizer, {}: the gradient's rows go from {} to {}, expected 0 to {}",
-                            table.name, touched.ids.front(), touched.ids.back(),
-                            table.value.extent(0) - 1));
+                            table.name, ids.front(), ids.back(), table.value.extent(0) - 1));
   }
 }
 
@@ -96,6 +106,10 @@ RowUpdates parse_row_updates(std::string_view text) {
 
 std::string row_updates_name(RowUpdates updates) {
   return updates == RowUpdates::dense ? "dense" : "lazy";
+}
+
+bool sums_rows(const OptimizerConfig& config) {
+  return config.kind != OptimizerKind::adagrad_row;
 }
 
 void validate(const OptimizerConfig& config) {
@@ -170,6 +184,12 @@ void Optimizer<T>::check_slots(const Slots<T>& slots) const {
   }
   check(table_, slots.table.name, slots.table.value.size(), slots.table.value.size());
   check_touched_rows(slots.table);
+  if (slots.table.unsummed.plan != nullptr && !sums_rows(config_)) {
+    throw Error(ErrorKind::argument,
+                fmt::format("optimizer, {}: got a gradient that is not summed, expected touched "
+                            "rows: {} needs whole rows",
+                            slots.table.name, optimizer_name(config_.kind)));
+  }
   for (std::size_t i = 0; i < dense_.size(); ++i) {
     const DenseSlot<T>& slot = slots.dense[i];
     check(dense_[i], slot.name, slot.value.size(), slot.gradient.size());
@@ -182,6 +202,7 @@ void Optimizer<T>::cut_tiles(const Slots<T>& slots) {
   if (!slots.table.name.empty()) {
     const std::int64_t touched =
         slots.table.gradient == nullptr ? 0 : slots.table.gradient->count();
+    // Lazy and unsummed: no tile, the rows are moved while they are summed.
     const std::int64_t rows =
         config_.row_updates == RowUpdates::lazy ? touched : slots.table.value.extent(0);
     cut_range(Tile::kTable, 0, rows, rows_per_tile(slots.table.value.extent(1)), tiles_);
@@ -206,6 +227,7 @@ void Optimizer<T>::step(base::ThreadPool& pool, const Slots<T>& slots, double lr
   step.adamw.bias_correction1 = 1 - std::pow(config_.beta1, static_cast<double>(steps_));
   step.adamw.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(steps_));
   cut_tiles(slots);
+  move_unsummed_rows(pool, step, slots);
   pool.parallel_for(static_cast<std::int64_t>(tiles_.size()), [&](std::int64_t i) {
     const Tile& tile = tiles_[static_cast<std::size_t>(i)];
     if (tile.slot != Tile::kTable) {
@@ -247,12 +269,12 @@ void Optimizer<T>::move_values(const Step& step, SlotState& state, std::int64_t 
   }
 }
 
-/// Rows [tile.begin, tile.end): those of the gradient with it, the others with zeros.
+/// Rows [tile.begin, tile.end): those of the gradient with it (unsummed: move_unsummed_rows moves
+/// them), the others with zeros.
 template <Real T>
 void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const Tile& tile) {
-  static const std::vector<Id> kNone;
   const rows::TouchedRows<T>* touched = slots.table.gradient;
-  const std::vector<Id>& ids = touched == nullptr ? kNone : touched->ids;
+  const std::vector<Id>& ids = touched_ids(slots.table);
   const auto count = static_cast<std::int64_t>(ids.size());
   const std::int64_t dim = slots.table.value.extent(1);
   const std::int64_t pad = slots.pad_id;
@@ -265,7 +287,9 @@ void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const 
       if (next == row) ++u;
     } else if (next == row) {
       length = run_length(ids, u, std::min(count, u + tile.end - row), slots.pad_id);
-      move_values(step, table_, row * dim, length * dim, touched->row(u), table + row * dim);
+      if (slots.table.unsummed.plan == nullptr) {
+        move_values(step, table_, row * dim, length * dim, touched->row(u), table + row * dim);
+      }
       u += length;
     } else {
       length = std::min(next, tile.end) - row;
@@ -274,6 +298,24 @@ void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const 
     }
     row += length;
   }
+}
+
+/// Sums the rows of an unsummed gradient and moves each at once.
+template <Real T>
+void Optimizer<T>::move_unsummed_rows(base::ThreadPool& pool, const Step& step,
+                                      const Slots<T>& slots) {
+  const UnsummedRows<T>& unsummed = slots.table.unsummed;
+  if (unsummed.plan == nullptr) return;
+  const std::int64_t dim = slots.table.value.extent(1);
+  T* const table = slots.table.value.data();
+  rows::visit_row_sums<T>(
+      pool, *unsummed.plan, unsummed.d_out,
+      [&](std::int64_t u, std::int64_t column, std::int64_t width, const T* sums) {
+        const Id row = unsummed.plan->ids[static_cast<std::size_t>(u)];
+        if (row == slots.pad_id) return;
+        const std::int64_t begin = row * dim + column;
+        move_values(step, table_, begin, width, sums, table + begin);
+      });
 }
 
 /// Touched rows [tile.begin, tile.end) of the gradient.

@@ -44,12 +44,17 @@ struct OptimizerConfig {
 /// Throws Error(argument) naming the setting that is out of range, its value and the range.
 void validate(const OptimizerConfig& config);
 
+/// Whether the optimizer takes TableSlot::unsummed: not adagrad_row, which needs whole rows.
+bool sums_rows(const OptimizerConfig& config);
+
 /// Steps parameters. What happens to a row of the table that no position read:
 ///   dense  PyTorch's semantics: it steps with a gradient of zeros, so decay and moments move it
 ///   lazy   nothing: row and state keep their bits. Bias is corrected by the global step, as in
 ///          PyTorch's SparseAdam; decay reaches only the rows that were read
 /// adagrad_row keeps one accumulator a row of the table (and of a DenseSlot with row_width), the
 /// mean square of the row's gradient; other parameters step as adagrad.
+/// The table's gradient may come unsummed where every value steps by itself (sums_rows): bit-equal
+/// to the scatter-add followed by the step, without storing the touched rows.
 /// The same bytes for any number of threads. Sources: kernels/optimizer_ops.h.
 template <Real T>
 class Optimizer {
@@ -59,7 +64,8 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const Slots<T>& slots);
 
   /// One step of rate `lr`; gradients are multiplied by `gradient_scale` first (see clip_scale).
-  /// Throws Error(argument) on a rate that is negative or not finite, Error(shape) when the slots
+  /// Throws Error(argument) on a rate that is negative or not finite or on unsummed rows
+  /// that it does not take, Error(shape) when the slots
   /// are not those of the constructor, Error(index) on a touched row outside the table.
   void step(base::ThreadPool& pool, const Slots<T>& slots, double lr, T gradient_scale);
 
@@ -97,6 +103,7 @@ class Optimizer {
                    const T* gradient, T* value) const;
   void move_all_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
   void move_touched_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
+  void move_unsummed_rows(base::ThreadPool& pool, const Step& step, const Slots<T>& slots);
 
   OptimizerConfig config_;
   std::int64_t steps_ = 0;

@@ -8,6 +8,7 @@
 #include "base/real.h"
 #include "base/types.h"
 #include "base/view.h"
+#include "rows/lookup.h"
 #include "rows/touched_rows.h"
 
 namespace lexirow::optim {
@@ -23,12 +24,20 @@ struct DenseSlot {
   std::int64_t row_width = 0;
 };
 
-/// The table of an untied model: its gradient is touched rows.
+/// The gradient of a table before its scatter-add: the optimizer sums a row and moves it at once.
+template <Real T>
+struct UnsummedRows {
+  const rows::ScatterPlan* plan = nullptr;  ///< null: there is no such gradient
+  base::View2<const T> d_out;               ///< [N, D]
+};
+
+/// The table of an untied model: its gradient is touched rows, or rows yet to be summed.
 template <Real T>
 struct TableSlot {
   std::string name;      ///< empty: no such slot (tied: the table is a DenseSlot)
   base::View2<T> value;  ///< [V, D]
-  const rows::TouchedRows<T>* gradient = nullptr;  ///< null: no row was read
+  const rows::TouchedRows<T>* gradient = nullptr;  ///< null: no row was read, or `unsummed` has it
+  UnsummedRows<T> unsummed = {};                   ///< in place of `gradient`
 };
 
 /// What an optimizer moves. Views stay valid as long as the parameters and gradients live, so one

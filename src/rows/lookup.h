@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/real.h"
@@ -57,5 +58,22 @@ void lookup_backward(base::ThreadPool& pool, const ScatterPlan& plan, base::View
 template <Real T>
 void lookup_backward_dense(base::ThreadPool& pool, const ScatterPlan& plan,
                            base::View2<const T> d_out, base::View2<T> d_table);
+
+/// Takes columns [column, column + width) of the sum of the plan's u-th row; `sums` is gone after
+/// the call. Rows of one piece come whole, longer ones a few columns at a time.
+template <Real T>
+using RowSumVisitor =
+    std::function<void(std::int64_t u, std::int64_t column, std::int64_t width, const T* sums)>;
+
+/// The sums of lookup_backward, each handed to `visit` as soon as it is made instead of being
+/// stored, so that an optimizer moves the row while its gradient is in the cache. Bit-equal to
+/// lookup_backward. Calls come from several threads, each value once.
+///   plan    in
+///   d_out   [N, D]  in
+///   visit   in
+/// Cost: N*D adds; no memory but a row a thread. Throws: what `visit` throws.
+template <Real T>
+void visit_row_sums(base::ThreadPool& pool, const ScatterPlan& plan, base::View2<const T> d_out,
+                    const RowSumVisitor<T>& visit);
 
 }  // namespace lexirow::rows

@@ -129,12 +129,14 @@ void AddedVocabulary::find(std::string_view text, bool normalized, std::span<con
     std::size_t end = at + match.length;
     at = trie.next_start(text, end);
     if (token.single_word && (word_before(text, begin) || word_at(text, end))) continue;
-    if (token.lstrip) begin = space_begin(text, begin, done);
+    // As Hugging Face: the white space that the token before took up is looked through again, and
+    // a token found in it keeps its place.
+    if (token.lstrip) begin = std::max(space_begin(text, begin, done), done);
     if (token.rstrip) end = space_end(text, end);
-    begin = std::max(begin, done);
+    end = std::max(begin, end);
     if (done < begin) found.push_back({done, begin, kNoId});
-    found.push_back({begin, std::max(begin, end), token.id});
-    done = std::max(begin, end);
+    found.push_back({begin, end, token.id});
+    done = end;
   }
   if (done < text.size()) found.push_back({done, text.size(), kNoId});
 }

@@ -127,6 +127,10 @@ std::vector<BpeMerge> merges_from_json(const json& merges, const TokenIndex& tok
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const json& merge = merges[i];
     const auto place = [&] { return fmt::format("{}: entry {}", where, i); };
+    if (merge.is_string() != merges[0].is_string()) {
+      refuse(place(), fmt::format("found {} after {}: two spellings of merges in one list",
+                                  shown_json(merge), shown_json(merges[0])));
+    }
     if (merge.is_string()) {
       const auto& line = merge.get_ref<const std::string&>();
       const auto [left, right] = parts_of_line(line, place);
@@ -161,22 +165,53 @@ std::vector<BpeMerge> merges_from_lines(std::string_view text, const TokenIndex&
   return reader.take();
 }
 
+namespace {
+
+/// One token in this many that no merge makes is too many.
+constexpr std::size_t kLostShare = 10;
+
+/// True when only a merge can make the token: it is longer than one symbol.
+bool needs_merge(const BpeParts& parts, std::string_view token) {
+  if (token == parts.unk_token) return false;
+  if (parts.byte_fallback && token.starts_with("<0x")) return false;
+  if (parts.prefix && token.starts_with(*parts.prefix)) token.remove_prefix(parts.prefix->size());
+  if (parts.suffix && token.ends_with(*parts.suffix)) token.remove_suffix(parts.suffix->size());
+  return !token.empty() && utf8_step(token, 0).length != token.size();
+}
+
+}  // namespace
+
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where) {
-  if (!parts.merges.empty()) return;
+  std::vector<bool> made(parts.tokens.size());
+  for (const BpeMerge& merge : parts.merges) {
+    if (merge.result >= 0 && merge.result < static_cast<Id>(made.size())) {
+      made[static_cast<std::size_t>(merge.result)] = true;
+    }
+  }
+  for (const AddedToken& one : added) {
+    if (one.id >= 0 && one.id < static_cast<Id>(made.size())) {
+      made[static_cast<std::size_t>(one.id)] = true;
+    }
+  }
+  std::size_t lost = 0;
+  std::size_t first = 0;
   for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
-    std::string_view token = parts.tokens[id];
-    const auto is_it = [&](const AddedToken& one) { return one.content == token; };
-    if (std::any_of(added.begin(), added.end(), is_it) || token == parts.unk_token) continue;
-    if (parts.byte_fallback && token.starts_with("<0x")) continue;
-    const std::string spelling(token);
-    if (parts.prefix && token.starts_with(*parts.prefix)) token.remove_prefix(parts.prefix->size());
-    if (parts.suffix && token.ends_with(*parts.suffix)) token.remove_suffix(parts.suffix->size());
-    if (token.empty() || utf8_step(token, 0).length == token.size()) continue;
-    refuse(where,
-           fmt::format("there are no merges, but the vocabulary holds {} (id {}), which only "
-                       "merges can make; the merges were lost",
-                       quoted_token(spelling), id));
+    if (made[id] || !needs_merge(parts, parts.tokens[id])) continue;
+    if (lost++ == 0) first = id;
+  }
+  if (lost == 0) return;
+  const std::string which = fmt::format("{} (id {})", quoted_token(parts.tokens[first]), first);
+  if (parts.merges.empty()) {
+    refuse(where, fmt::format("there are no merges, but the vocabulary holds {}, which only "
+                              "merges can make; the merges were lost",
+                              which));
+  }
+  // A few that nothing makes are usual; many are those of merges that are not there any more.
+  if (!parts.ignore_merges && lost * kLostShare > parts.tokens.size()) {
+    refuse(where, fmt::format("no merge makes {} of the {} tokens, such as {}; the merges were cut "
+                              "short or are those of another vocabulary",
+                              lost, parts.tokens.size(), which));
   }
 }
 

@@ -30,8 +30,9 @@ std::vector<BpeMerge> merges_from_lists(const ModelLists& lists, const TokenInde
 std::vector<BpeMerge> merges_from_lines(std::string_view text, const TokenIndex& tokens,
                                         const std::string& where);
 
-/// Throws Error(file) when there is no merge, yet a token is longer than one symbol: the merges
-/// were lost, and longer tokens could never come out.
+/// Throws Error(file) when there is no merge, yet a token is longer than one symbol, or when a
+/// tenth of the tokens has no merge that makes it: the merges were lost, and those tokens could
+/// never come out.
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where);
 

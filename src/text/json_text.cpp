@@ -25,7 +25,7 @@ class KeyWatch {
         break;
       case json::parse_event_t::array_start:
         note_value(json::array());
-        levels_.emplace_back();
+        deeper();
         break;
       case json::parse_event_t::object_end:
       case json::parse_event_t::array_end:
@@ -42,6 +42,7 @@ class KeyWatch {
   }
 
  private:
+  static constexpr std::size_t kDeepest = 128;  // as Hugging Face's reader
   struct Level {
     bool object = false;
     std::string key;
@@ -50,8 +51,18 @@ class KeyWatch {
 
   void open() {
     note_value(json::object());
-    levels_.emplace_back();
+    deeper();
     levels_.back().object = true;
+  }
+
+  // What reads the parts recurses, and a file from anywhere must not exhaust the stack.
+  void deeper() {
+    levels_.emplace_back();
+    if (levels_.size() <= kDeepest) return;
+    throw Error(ErrorKind::file,
+                fmt::format("{}: more than {} objects and lists inside one another; this is no "
+                            "tokenizer",
+                            where_, kDeepest));
   }
 
   void note_value(const json& value) {

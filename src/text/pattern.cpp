@@ -103,7 +103,6 @@ Pattern Pattern::of_regex(const std::string& regex) {
 
 Pattern Pattern::of_json(const JsonPart& part, const char* key) {
   const nlohmann::json& value = part.field(key);
-  if (value.is_string()) return of_text(value.get<std::string>());
   const bool one = value.is_object() && value.size() == 1 && value.begin()->is_string();
   if (one && value.begin().key() == "String") return of_text(value.begin()->get<std::string>());
   if (!one || value.begin().key() != "Regex") {

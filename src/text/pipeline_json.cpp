@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lexirow/error.h"
@@ -34,11 +35,13 @@ std::vector<AddedToken> added_of(const JsonPart& root, const TokenIndex& tokens,
       entry.refuse(fmt::format("{} stands twice", quoted_token(token.content)));
     }
     const std::int64_t stated = entry.integer("id");
-    token.special = entry.boolean("special", false);
-    token.single_word = entry.boolean("single_word", false);
-    token.lstrip = entry.boolean("lstrip", false);
-    token.rstrip = entry.boolean("rstrip", false);
-    token.normalized = entry.boolean("normalized", !token.special);
+    // All of them must be there, as in Hugging Face's reader: one that is misspelt has another
+    // meaning than the one that is meant.
+    token.special = entry.boolean("special");
+    token.single_word = entry.boolean("single_word");
+    token.lstrip = entry.boolean("lstrip");
+    token.rstrip = entry.boolean("rstrip");
+    token.normalized = entry.boolean("normalized");
     token.id = tokens.find(token.content);
     if (token.id == kNoId) token.id = next++;
     if (token.id != stated) {
@@ -137,6 +140,10 @@ void add_post_processor(const JsonPart& part, PipelineParts& pipeline) {
   const std::string type = part.type();
   const bool adds =
       type == "TemplateProcessing" || type == "RobertaProcessing" || type == "BertProcessing";
+  if (type == "TemplateProcessing") {
+    for (const char* key : {"single", "pair"}) part.parts(key);
+    JsonPart(part.field("special_tokens"), part.place() + ".special_tokens");
+  }
   if (adds) {
     pipeline.notes.push_back(fmt::format(
         "the post-processor {} is kept but not applied: no special tokens are put around a text",
@@ -155,8 +162,24 @@ void add_post_processor(const JsonPart& part, PipelineParts& pipeline) {
 
 void note_unused(const JsonPart& root, PipelineParts& pipeline) {
   for (const char* key : {"truncation", "padding"}) {
-    if (root.field(key).is_null()) continue;
+    const json& field = root.field(key);
+    if (field.is_null()) continue;
+    if (!field.is_object()) {
+      root.refuse(fmt::format("\"{}\" is {}, expected an object or null", key, shown_json(field)));
+    }
     pipeline.notes.push_back(fmt::format("{} is kept but not applied", key));
+  }
+}
+
+/// A part under a misspelt name would be skipped without a word.
+void require_known_fields(const JsonPart& root) {
+  constexpr std::array kKnown = {"version",        "truncation", "padding",
+                                 "added_tokens",   "normalizer", "pre_tokenizer",
+                                 "post_processor", "decoder",    "model"};
+  for (const auto& [key, value] : root.json().items()) {
+    if (std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end()) continue;
+    root.refuse(fmt::format("the field {} is not known; known are {}", quoted_token(key),
+                            fmt::join(kKnown, ", ")));
   }
 }
 
@@ -165,6 +188,7 @@ void note_unused(const JsonPart& root, PipelineParts& pipeline) {
 std::unique_ptr<Tokenizer> pipeline_from_json(const json& json_root, ModelLists* lists,
                                               const std::string& where) {
   const JsonPart root(json_root, where);
+  require_known_fields(root);
   const std::string version = root.text("version", "1.0");
   if (version != "1.0") root.refuse(fmt::format("\"version\" is {}, expected 1.0", version));
   PipelineParts pipeline;

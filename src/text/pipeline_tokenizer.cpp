@@ -90,6 +90,8 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
     const auto id = static_cast<std::size_t>(token.id);
     if (id >= spellings_.size()) spellings_.resize(id + 1);
     spellings_[id] = token.content;
+    added_ids_.resize(std::max(added_ids_.size(), id + 1));
+    added_ids_[id] = true;
   }
   for (const std::string& token : spellings_) {
     if (parts_.bytes) {
@@ -345,11 +347,17 @@ void PipelineTokenizer::trim_places(std::string_view text, std::vector<Piece>& p
                                     std::size_t first) const {
   for (std::size_t i = first; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
-    const Blanks blanks = blanks_around(spellings_[static_cast<std::size_t>(piece.id)]);
+    const auto id = static_cast<std::size_t>(piece.id);
+    // An added token counts with the white space that it took up.
+    const bool added = id < added_ids_.size() && added_ids_[id];
+    const auto begin = static_cast<std::size_t>(piece.begin);
+    const Blanks blanks =
+        blanks_around(added ? text.substr(begin, static_cast<std::size_t>(piece.end) - begin)
+                            : std::string_view(spellings_[id]));
     if (blanks.leading > 0) {
       const bool at_first = i == first || piece.begin == 0;
-      const bool added = at_first && parts_.trim.prefix_space && blanks.leading == 1;
-      if (!added) piece.begin = std::min(after(text, piece.begin, blanks.leading), piece.end);
+      const bool put = at_first && parts_.trim.prefix_space && blanks.leading == 1;
+      if (!put) piece.begin = std::min(after(text, piece.begin, blanks.leading), piece.end);
     }
     if (const auto end = before(text, piece.end, blanks.trailing)) {
       piece.end = std::max(*end, piece.begin);

@@ -84,6 +84,7 @@ class PipelineTokenizer final : public Tokenizer {
   PipelineParts parts_;
   AddedVocabulary added_;
   std::vector<std::string> spellings_;  // of every token by id, as in the file
+  std::vector<bool> added_ids_;         // true for the ids of added tokens
   std::vector<std::string> bytes_;      // of every token by id; empty where an id has none
   bool direct_ = false;                 // bytes go from GPT-2's cut to the model as they are
   bool lossy_ = true;

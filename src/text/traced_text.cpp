@@ -30,7 +30,11 @@ TracedText::TracedText(std::string_view original, bool traced) : original_(origi
 }
 
 TracedText::Origin TracedText::origin(std::size_t begin, std::size_t end) const {
-  if (begin >= end) return {origins_[begin].begin, origins_[begin].begin};
+  if (begin >= end) {
+    if (origins_.empty()) return {};
+    const std::uint32_t at = begin < origins_.size() ? origins_[begin].begin : origins_.back().end;
+    return {at, at};
+  }
   return {origins_[begin].begin, origins_[end - 1].end};
 }
 

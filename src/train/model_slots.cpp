@@ -28,9 +28,20 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
   return slots;
 }
 
+template <Real T>
+void take_unsummed_rows(const model::Workspace<T>& workspace, std::int64_t ids_count,
+                        optim::Slots<T>& slots) {
+  slots.table.gradient = nullptr;
+  slots.table.unsummed = {&workspace.plan, workspace.d_hidden.view(ids_count, slots.dim)};
+}
+
 template optim::Slots<float> model_slots(const model::ModelConfig&, model::Parameters<float>&,
                                          model::Gradients<float>&);
 template optim::Slots<double> model_slots(const model::ModelConfig&, model::Parameters<double>&,
                                           model::Gradients<double>&);
+template void take_unsummed_rows(const model::Workspace<float>&, std::int64_t,
+                                 optim::Slots<float>&);
+template void take_unsummed_rows(const model::Workspace<double>&, std::int64_t,
+                                 optim::Slots<double>&);
 
 }  // namespace lexirow::train

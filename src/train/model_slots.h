@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/config.h"
+#include "model/network.h"
 #include "model/parameters.h"
 #include "optim/slots.h"
 
@@ -13,5 +14,12 @@ namespace lexirow::train {
 template <Real T>
 optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<T>& parameters,
                             model::Gradients<T>& gradients);
+
+/// Takes the rows that evaluate_with_gradients left unsummed in its workspace as the table's
+/// gradient, until the next batch.
+///   ids_count  in  positions of the batch, those before its labels too: B*(P+T)
+template <Real T>
+void take_unsummed_rows(const model::Workspace<T>& workspace, std::int64_t ids_count,
+                        optim::Slots<T>& slots);
 
 }  // namespace lexirow::train

@@ -26,7 +26,10 @@ Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelF
       stream_(stream),
       plan_(plan),
       gradients_(folder.config) {
-  optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
+  const optim::OptimizerConfig config = optimizer_config(settings_);
+  optimizer_ = std::make_unique<optim::Optimizer<float>>(config, slots());
+  // The norm that clips needs all rows before the first one moves.
+  gradients_.leave_rows = !folder.config.tied && settings_.clip == 0 && optim::sums_rows(config);
   if (settings_.patience > 0) best_ = folder_.parameters;
 }
 
@@ -99,7 +102,10 @@ void Trainer::step() {
 }
 
 void Trainer::update(const loss::LossSum& loss) {
-  const optim::Slots<float> slots = this->slots();
+  optim::Slots<float> slots = this->slots();
+  if (gradients_.leave_rows) {
+    take_unsummed_rows<float>(workspace_, static_cast<std::int64_t>(batch_.ids.size()), slots);
+  }
   double scale = 1;
   if (settings_.clip > 0) {
     const double norm = optim::gradient_norm<float>(pool_, slots);

@@ -152,8 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"bad.txt: line 1, column 2"}},
         BadInput{"MissingModel", "lexirow info no-model", 1, {"no-model"}},
         BadInput{"FolderIsNoModel", "lexirow generate void --prompt a", 1, {"void"}},
-        BadInput{
-            "FileIsNoModel", "lexirow info my.txt", 1, {"my.txt", "is a file, not a model folder"}},
+        BadInput{"FileIsNoTable", "lexirow info my.txt", 1, {"my.txt", "no table", "line 1"}},
         BadInput{"ResumeNothing", "lexirow train --out m --resume", 1, {"m"}},
         BadInput{
             "UnwritableOutput", "lexirow train my.txt --out my.txt/m --steps 1", 1, {"my.txt/m"}},

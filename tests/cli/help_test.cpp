@@ -8,9 +8,9 @@
 namespace lexirow::cli_test {
 namespace {
 
-const std::vector<std::string> kVerbs = {"tokenize", "train",  "eval",    "generate",
-                                         "info",     "near",   "similar", "walk",
-                                         "check",    "replay", "vocab",   "completion"};
+const std::vector<std::string> kVerbs = {"tokenize", "train",   "eval",      "generate", "info",
+                                         "near",     "similar", "convert",   "walk",     "check",
+                                         "replay",   "vocab",   "completion"};
 
 /// The commands under the last heading of a verb's help.
 std::vector<std::string> examples_of(const std::string& help) {
@@ -110,7 +110,8 @@ TEST(Completion, OffersVerbsFlagsChoicesAndFiles) {
   EXPECT_EQ(completed(place, {"train", "--mixer", "win"}), "window:\n");
   EXPECT_EQ(completed(place, {"train", "--tokenizer", "w"}), "word\n");
   EXPECT_EQ(completed(place, {"eval", "model", "a f"}), "a file.txt\na folder\n");
-  EXPECT_EQ(completed(place, {"info", "a"}), "a folder\n");
+  EXPECT_EQ(completed(place, {"info", "a f"}), "a file.txt\na folder\n");
+  EXPECT_EQ(completed(place, {"walk", "a"}), "a folder\n");
   EXPECT_EQ(completed(place, {"completion", ""}), "bash\n");
   EXPECT_EQ(completed(place, {"train", "--steps", ""}), "\n");
 }

@@ -71,6 +71,13 @@ TEST(VocabTrain, StopsKindlyOnAShortText) {  // BPE-2
   const Outcome empty = place.run("lexirow vocab train empty.txt --vocab-size 260 --out e.json");
   EXPECT_EQ(empty.code, 1);
   EXPECT_HOLDS(empty.err, "0 bytes");
+  // --force replaces a vocabulary, never the text itself or a part of its folder.
+  for (const char* corpus : {"short.txt", "."}) {
+    const Outcome over = place.run(std::string("lexirow vocab train ") + corpus +
+                                   " --vocab-size 300 --out short.txt --force");
+    EXPECT_EQ(over.code, 1);
+    EXPECT_HOLDS(over.err, "name a file somewhere else");
+  }
   const Outcome again = place.run("lexirow vocab train short.txt --vocab-size 300 --out t.json");
   EXPECT_EQ(again.code, 1);
   EXPECT_HOLDS(again.err, "--force");

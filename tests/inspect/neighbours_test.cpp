@@ -163,6 +163,63 @@ TEST(NearestRows, TiesGoByIdAndRowsWithoutDirectionAreCounted) {
             7);
 }
 
+// Every metric against sorting all rows by figures in double: rows of any size, some that float32
+// cannot square, and groups so close that only double tells them apart.
+TEST(NearestRows, AreExactForEveryMetricAndSize) {
+  base::ThreadPool pool(2);
+  constexpr std::int64_t kRows = 600;
+  constexpr std::int64_t kDim = 19;
+  std::vector<float> values = normal_table(kRows * kDim);
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const float factor = i % 50 == 0 ? 1e-30F : i % 50 == 1 ? 1e25F : i % 7 == 0 ? 1e-3F : 1;
+    for (std::int64_t j = 0; j < kDim; ++j) {
+      float& value = values[static_cast<std::size_t>(i * kDim + j)];
+      if (i % 3 == 2) value = values[static_cast<std::size_t>(5 * kDim + j)] + value * 1e-6F;
+      value *= factor;
+    }
+  }
+  const base::View2<const float> table(values.data(), {kRows, kDim});
+  files::StoredArray stored;
+  stored.data = values.data();
+  stored.rows = kRows;
+  stored.dim = kDim;
+  for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean}) {
+    const auto score = [&](const Neighbour& one) {
+      return metric == Metric::cosine ? one.cosine
+             : metric == Metric::dot  ? one.dot
+                                      : -one.distance;
+    };
+    for (const Id id : {Id{5}, Id{8}, Id{50}, Id{51}, Id{300}}) {
+      std::vector<Neighbour> all;
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        const Similarity pair = similarity(table[id], table[i]);
+        if (i != id) {
+          all.push_back({static_cast<Id>(i), pair.cosine.value(), pair.euclidean, pair.dot});
+        }
+      }
+      std::stable_sort(all.begin(), all.end(),
+                       [&](const Neighbour& a, const Neighbour& b) { return score(a) > score(b); });
+      const Neighbours found = nearest_rows(pool, table, table[id], 40, {id}, metric);
+      ASSERT_EQ(found.nearest.size(), 40U);
+      for (std::size_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(found.nearest[i].id, all[i].id) << id << ' ' << i;
+        EXPECT_EQ(score(found.nearest[i]), score(all[i])) << id << ' ' << i;
+      }
+    }
+  }
+  // The same from rows that are converted a block at a time, for any number of threads.
+  base::ThreadPool other(5);
+  const auto converted = files::chosen_rows(files::rows_of_stored(stored, nullptr), [] {
+    std::vector<std::int64_t> ids(kRows);
+    for (std::int64_t i = 0; i < kRows; ++i) ids[static_cast<std::size_t>(i)] = i;
+    return ids;
+  }());
+  ASSERT_FALSE(converted->in_place().present());
+  const Neighbours one = nearest_rows(pool, table, table[8], 30, {8});
+  const Neighbours two = nearest_rows(other, *converted, table[8], 30, {8});
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(one.nearest[i].id, two.nearest[i].id);
+}
+
 TEST(NearestRows, SeesARowAddedAfterAQuery) {  // NN-1
   base::ThreadPool pool(1);
   std::vector<float> values = {1, 0, 0, 1, 1, 1};
@@ -200,6 +257,26 @@ TEST(NearestRows, OfALargeTableEveryRowIsFoundByItself) {
   for (Id id : {0, 123, 31415, 49999}) {
     EXPECT_EQ(nearest_rows(pool, table, table[id], 10, {}).nearest[0].id, id);
   }
+}
+
+// king - man + woman by hand: each vector of length 1 first.
+TEST(SignedSum, AddsDirections) {
+  const std::vector<float> sum = signed_sum({{{3, 4}, 1}, {{0, 2}, -1}});
+  EXPECT_FLOAT_EQ(sum[0], 0.6F);
+  EXPECT_FLOAT_EQ(sum[1], 0.8F - 1);
+  expect_error(ErrorKind::numeric, {"no direction"}, [] { signed_sum({{{0, 0}, 1}}); });
+  expect_error(ErrorKind::shape, {"1 and 2"}, [] { signed_sum({{{1}, 1}, {{1, 2}, 1}}); });
+}
+
+// NN-6: the mean is taken first, then its direction; a listed score is the cosine of the vectors.
+TEST(MeanRow, IsAveragedBeforeItsDirectionIsTaken) {
+  base::ThreadPool pool(1);
+  const std::vector<float> values = {10, 0, 0, 1, 1, 1};
+  const base::View2<const float> table(values.data(), {3, 2});
+  const std::vector<float> mean = mean_row(table, std::vector<Id>{0, 1});
+  EXPECT_EQ(mean, (std::vector<float>{5, 0.5F}));
+  const Neighbours found = nearest_rows(pool, table, view(mean), 1, {0, 1});
+  EXPECT_EQ(found.nearest[0].cosine, similarity(view(mean), table[2]).cosine.value());
 }
 
 TEST(MeanRow, AveragesRows) {

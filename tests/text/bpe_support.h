@@ -51,6 +51,14 @@ inline json small_bpe() {
           {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", list}}}};
 }
 
+/// An added token that is always looked for.
+inline json added_token(int id, const std::string& content, bool normalized, bool lstrip,
+                        bool rstrip) {
+  return {{"id", id},         {"content", content}, {"single_word", false},
+          {"lstrip", lstrip}, {"rstrip", rstrip},   {"normalized", normalized},
+          {"special", false}};
+}
+
 inline std::unique_ptr<Tokenizer> tokenizer_of(const json& root) {
   return tokenizer_from_json(root, "t.json");
 }

@@ -41,6 +41,15 @@ TEST(PipelineJson, NamesEveryPartThatIsNotSupported) {
       {"/added_tokens", "{}", "\"added_tokens\""},
       {"/added_tokens/0/content", "1", "\"content\" is 1"},
       {"/added_tokens/0/id", "1.5", "\"id\" is 1.5"},
+      {"/added_tokens/0/special", "null", "\"special\" is missing"},
+      {"/added_tokens/0/lstrip", "null", "\"lstrip\" is missing"},
+      {"/pre_tokeniser", "null", "the field \"pre_tokeniser\" is not known; known are version"},
+      {"/truncation", R"("yes")", "\"truncation\" is \"yes\", expected an object or null"},
+      {"/post_processor", R"({"type":"TemplateProcessing"})", "\"single\" is missing"},
+      {"/pre_tokenizer", R"({"type":"Split","pattern":"a","behavior":"Isolated","invert":false})",
+       "\"pattern\" is \"a\""},
+      {"/model/merges/3", R"("= =")", "merges: entry 3: found \"= =\" after"},
+      {"/model/merges", R"([["t","h"]])", "no merge makes 8 of the 266 tokens"},
       {"/version", R"("2.0")", "\"version\" is 2.0"},
       {"/model/vocab/a", "-1", "has the id -1"},
       {"/model/vocab/a", "1.5", "has the id 1.5"},
@@ -61,6 +70,18 @@ TEST(PipelineJson, NamesEveryPartThatIsNotSupported) {
     EXPECT_HOLDS(text, "t.json");
   }
   EXPECT_HOLDS(error_of(ErrorKind::file, [&] { tokenizer_of(json::array()); }), "found []");
+}
+
+// What reads the parts recurses: a file must not be able to exhaust the stack.
+TEST(PipelineJson, RefusesPartsInsideOneAnotherWithoutEnd) {
+  std::string part = R"({"type":"NFC"})";
+  for (int level = 0; level < 20000; ++level) {
+    part = R"({"type":"Sequence","normalizers":[)" + part + "]}";
+  }
+  std::string text = small_bpe().dump();
+  text.replace(text.find(R"("normalizer":null)"), 17, R"("normalizer":)" + part);
+  EXPECT_HOLDS(error_of(ErrorKind::file, [&] { parse_json(text, "t.json"); }),
+               "t.json: more than 128 objects and lists inside one another");
 }
 
 TEST(PipelineJson, ReadsBothSpellingsOfMerges) {  // TOK-16

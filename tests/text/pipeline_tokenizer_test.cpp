@@ -39,9 +39,8 @@ std::vector<json> some_tokenizers() {
   json prefix = small_bpe();
   prefix["pre_tokenizer"]["add_prefix_space"] = true;
   json marked = small_bpe();
-  marked["added_tokens"].push_back({{"id", 266}, {"content", "  the"}, {"special", false}});
-  marked["added_tokens"].push_back(
-      {{"id", 267}, {"content", "'"}, {"special", false}, {"rstrip", true}, {"lstrip", true}});
+  marked["added_tokens"].push_back(added_token(266, "  the", true, false, false));
+  marked["added_tokens"].push_back(added_token(267, "'", true, true, true));
   return {small_bpe(),
           prefix,
           marked,
@@ -52,6 +51,42 @@ std::vector<json> some_tokenizers() {
           small_with(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"first"})"),
           small_with(R"({"type":"Metaspace","replacement":"_"})", R"({"type":"NFKC"})"),
           small_with("null", R"({"type":"Prepend","prepend":"_"})")};
+}
+
+/// Begin and end of every piece.
+std::vector<std::pair<std::int64_t, std::int64_t>> places(const Tokenizer& tokenizer,
+                                                          const std::string& text) {
+  std::vector<Piece> pieces;
+  EncodeCounts counts;
+  tokenizer.encode_pieces(text, {}, pieces, counts);
+  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  for (const Piece& piece : pieces) result.emplace_back(piece.begin, piece.end);
+  return result;
+}
+
+using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// TOK-4: a token in the white space that the one before took up keeps its place, as Hugging Face
+// has it; where both took up all of it, the place is the end of the text.
+TEST(PipelineTokenizer, PlacesOfTokensInTakenWhiteSpaceStayInTheText) {
+  for (const bool normalized : {false, true}) {
+    json after = small_bpe();
+    after["normalizer"] = {{"type", "NFC"}};
+    after["added_tokens"].push_back(added_token(266, "\n", normalized, false, true));
+    EXPECT_EQ(places(*tokenizer_of(after), "\n\n"), (Places{{0, 2}, {1, 2}})) << normalized;
+    json both = small_bpe();
+    both["normalizer"] = {{"type", "NFC"}};
+    both["added_tokens"].push_back(added_token(266, "\n", normalized, true, true));
+    EXPECT_EQ(places(*tokenizer_of(both), "\n\n"), (Places{{0, 2}, {2, 2}})) << normalized;
+  }
+}
+
+TEST(PipelineTokenizer, TrimsTheWhiteSpaceThatAnAddedTokenTookUp) {
+  json root = small_bpe();
+  root["post_processor"] = {
+      {"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}};
+  root["added_tokens"].push_back(added_token(266, "<mask>", false, true, false));
+  EXPECT_EQ(places(*tokenizer_of(root), "a  <mask>"), (Places{{0, 1}, {3, 9}}));
 }
 
 TEST(PipelineTokenizer, ByteLevelBringsBackAnyBytes) {  // TOK-6, TOK-9, TOK-11

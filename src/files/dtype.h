@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lexirow::files {
+
+/// How a value is stored. Names are those of safetensors; every reader of arrays uses them.
+enum class DType {
+  f32,
+  f64,
+  f16,
+  bf16,
+  f8_e4m3,
+  f8_e5m2,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean
+};
+
+std::int64_t dtype_bytes(DType dtype);
+std::string dtype_name(DType dtype);  ///< F32, BF16, I64 ...
+std::optional<DType> find_dtype(std::string_view name);
+/// All names with a space before each, for messages.
+std::string known_dtypes();
+/// A dtype of numbers with a fraction.
+bool is_floating(DType dtype);
+
+/// Values as float32: F8, F16, BF16 and integers of up to 16 bits widen exactly, F64 and larger
+/// integers round to nearest; BOOL gives 0 and 1. The values may stand at any address.
+///   data  [count]  in   little-endian
+///   out   [count]  out
+void widen(DType dtype, const void* data, std::int64_t count, float* out);
+
+/// Copies values of a dtype of integers, a U64 above 2^63 - 1 as what its bits mean in 64 bits with
+/// a sign; false when the dtype is none.
+///   data  [count]  in
+///   out   [count]  out
+bool widen_integers(DType dtype, const void* data, std::int64_t count, std::int64_t* out);
+
+/// Number of values of a shape and of bytes; false when they do not fit in 63 bits.
+template <typename Shape>
+bool tensor_size(const Shape& shape, DType dtype, std::int64_t& count, std::int64_t& bytes) {
+  count = 1;
+  for (std::int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return false;
+  }
+  return !__builtin_mul_overflow(count, dtype_bytes(dtype), &bytes);
+}
+
+}  // namespace lexirow::files

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/dtype.h"
+#include "files/row_source.h"
+
+namespace lexirow::files {
+
+/// The first bytes of every npy file.
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+/// A NumPy array in memory: its description and where its values stand.
+struct NpyArray {
+  int version = 1;
+  DType dtype = DType::f32;
+  bool swapped = false;     ///< big-endian
+  bool by_columns = false;  ///< Fortran's order
+  std::vector<std::int64_t> shape;
+  std::int64_t count = 0;   ///< values: the product of the shape
+  std::string_view values;  ///< at any address
+};
+
+/// Reads the published format, versions 1 to 3, any legal spacing, order of keys and alignment.
+/// Nothing is unpickled: arrays of objects are refused with the command that converts them; so are
+/// text, dates, complex and structured values. `where` names the file in errors.
+/// Throws Error(file): what is not npy, a header that is damaged, more or fewer bytes than the
+/// shape says (both counts). Source: numpy.lib.format.
+NpyArray parse_npy(std::string_view bytes, const std::string& where);
+
+/// An array of one or two axes as rows; one axis is one column. `owner` keeps the bytes alive.
+/// Throws Error(file) for other shapes.
+std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr<const void> owner,
+                                          const std::string& where);
+
+/// Writes float32 values [rows, dim], version 1, in row order. Atomic. Throws Error(io).
+void write_npy(const std::string& path, const RowSource& rows);
+
+}  // namespace lexirow::files

@@ -1,0 +1,160 @@
+#include "files/row_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace lexirow::files {
+
+namespace {
+
+class ViewRows : public RowSource {
+ public:
+  ViewRows(base::View2<const float> values, std::shared_ptr<const void> owner, DType dtype)
+      : RowSource(values.extent(0), values.extent(1), dtype),
+        values_(values),
+        owner_(std::move(owner)) {}
+
+  base::View2<const float> in_place() const override { return values_; }
+
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    if (begin == end || dim() == 0) return;
+    std::copy(values_.data() + begin * dim(), values_.data() + end * dim(), out);
+  }
+
+ private:
+  base::View2<const float> values_;
+  std::shared_ptr<const void> owner_;
+};
+
+void swap_bytes(char* data, std::int64_t count, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < count; ++i) std::reverse(data + i * bytes, data + (i + 1) * bytes);
+}
+
+class StoredRows : public RowSource {
+ public:
+  StoredRows(const StoredArray& array, std::shared_ptr<const void> owner)
+      : RowSource(array.rows, array.dim, array.dtype), array_(array), owner_(std::move(owner)) {}
+
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    if (!array_.by_columns) return values(begin * dim(), (end - begin) * dim(), out);
+    const std::int64_t count = end - begin;
+    std::vector<float> column(static_cast<std::size_t>(count));
+    for (std::int64_t j = 0; j < dim(); ++j) {
+      values(j * rows() + begin, count, column.data());
+      for (std::int64_t i = 0; i < count; ++i) out[i * dim() + j] = column[std::size_t(i)];
+    }
+  }
+
+ private:
+  // `count` values in the order of the file, from the one numbered `first`.
+  void values(std::int64_t first, std::int64_t count, float* out) const {
+    const std::int64_t bytes = dtype_bytes(array_.dtype);
+    const char* from = static_cast<const char*>(array_.data) + first * bytes;
+    if (!array_.swapped || bytes == 1) return widen(array_.dtype, from, count, out);
+    constexpr std::int64_t kPiece = 512;
+    char buffer[kPiece * sizeof(double)];
+    for (std::int64_t done = 0; done < count; done += kPiece) {
+      const std::int64_t piece = std::min(kPiece, count - done);
+      std::memcpy(buffer, from + done * bytes, static_cast<std::size_t>(piece * bytes));
+      swap_bytes(buffer, piece, bytes);
+      widen(array_.dtype, buffer, piece, out + done);
+    }
+  }
+
+  StoredArray array_;
+  std::shared_ptr<const void> owner_;
+};
+
+class ChosenRows : public RowSource {
+ public:
+  ChosenRows(std::shared_ptr<const RowSource> source, std::vector<std::int64_t> ids)
+      : RowSource(static_cast<std::int64_t>(ids.size()), source->dim(), source->dtype()),
+        source_(std::move(source)),
+        ids_(std::move(ids)) {}
+
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t id = ids_[static_cast<std::size_t>(i)];
+      source_->read(id, id + 1, out + (i - begin) * dim());
+    }
+  }
+
+ private:
+  std::shared_ptr<const RowSource> source_;
+  std::vector<std::int64_t> ids_;
+};
+
+class FirstRows : public RowSource {
+ public:
+  FirstRows(std::shared_ptr<const RowSource> source, std::int64_t count)
+      : RowSource(count, source->dim(), source->dtype()), source_(std::move(source)) {}
+
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    source_->read(begin, end, out);
+  }
+
+ private:
+  std::shared_ptr<const RowSource> source_;
+};
+
+}  // namespace
+
+std::shared_ptr<const RowSource> rows_of_view(base::View2<const float> values,
+                                              std::shared_ptr<const void> owner, DType dtype) {
+  return std::make_shared<ViewRows>(values, std::move(owner), dtype);
+}
+
+std::shared_ptr<const RowSource> rows_of_array(base::Array<float> values, std::int64_t rows,
+                                               std::int64_t dim, DType dtype) {
+  auto owner = std::make_shared<base::Array<float>>(std::move(values));
+  const base::View2<const float> view(owner->data(), {rows, dim});
+  return rows_of_view(view, std::move(owner), dtype);
+}
+
+std::shared_ptr<const RowSource> rows_of_stored(const StoredArray& array,
+                                                std::shared_ptr<const void> owner) {
+  const bool as_it_is = array.dtype == DType::f32 && !array.by_columns && !array.swapped &&
+                        reinterpret_cast<std::uintptr_t>(array.data) % alignof(float) == 0;
+  if (!as_it_is) return std::make_shared<StoredRows>(array, std::move(owner));
+  return rows_of_view({static_cast<const float*>(array.data), {array.rows, array.dim}},
+                      std::move(owner));
+}
+
+std::shared_ptr<const RowSource> first_rows(std::shared_ptr<const RowSource> source,
+                                            std::int64_t count) {
+  if (count >= source->rows()) return source;
+  const base::View2<const float> values = source->in_place();
+  if (!values.present()) return std::make_shared<FirstRows>(std::move(source), count);
+  const DType dtype = source->dtype();
+  return rows_of_view({values.data(), {count, values.extent(1)}}, std::move(source), dtype);
+}
+
+std::shared_ptr<const RowSource> chosen_rows(std::shared_ptr<const RowSource> source,
+                                             std::vector<std::int64_t> ids) {
+  return std::make_shared<ChosenRows>(std::move(source), std::move(ids));
+}
+
+void for_each_block(
+    const RowSource& source,
+    const std::function<void(std::int64_t first, std::int64_t rows, const float* values)>& block) {
+  constexpr std::int64_t kValues = std::int64_t{1} << 18;
+  const std::int64_t dim = source.dim();
+  const std::int64_t rows = std::max<std::int64_t>(1, kValues / std::max<std::int64_t>(1, dim));
+  const base::View2<const float> values = source.in_place();
+  std::vector<float> buffer;
+  for (std::int64_t first = 0; first < source.rows(); first += rows) {
+    const std::int64_t count = std::min(rows, source.rows() - first);
+    if (values.present()) {
+      block(first, count, values.data() + first * dim);
+      continue;
+    }
+    buffer.resize(static_cast<std::size_t>(rows * dim));
+    source.read(first, first + count, buffer.data());
+    block(first, count, buffer.data());
+  }
+}
+
+}  // namespace lexirow::files

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "files/safetensors.h"
+#include "store/table.h"
+
+namespace lexirow::store {
+
+/// A file of named tensors is one table among others: the one that is asked for, or the embedding,
+/// found by the names that models give it (table_tensors.cpp lists them), or the only one of two
+/// axes. Throws Error(file) that names the tensors there are.
+///   tensors  all of the file
+const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const std::string& wanted,
+                                const std::string& where, std::string& reason);
+
+/// The rows of a mapped safetensors file. The tokens that convert keeps in one are read too.
+void open_safetensors_table(Table& table, const std::string& wanted);
+
+/// A folder with config.json, tokenizer and safetensors, in one file or in shards.
+void open_hugging_face_table(Table& table, const std::string& wanted);
+
+/// Names of the tensors under which `convert` keeps tokens in a safetensors file: their bytes one
+/// behind another (U8), and where each ends (I64).
+inline constexpr const char* kTokenBytes = "token_bytes";
+inline constexpr const char* kTokenEnds = "token_ends";
+
+}  // namespace lexirow::store
