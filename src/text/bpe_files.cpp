@@ -183,7 +183,8 @@ bool needs_merge(const BpeParts& parts, std::string_view token) {
 
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where) {
-  std::vector<bool> made(parts.tokens.size());
+  const std::vector<std::string>& tokens = parts.tokens.spellings();
+  std::vector<bool> made(tokens.size());
   for (const BpeMerge& merge : parts.merges) {
     if (merge.result >= 0 && merge.result < static_cast<Id>(made.size())) {
       made[static_cast<std::size_t>(merge.result)] = true;
@@ -196,22 +197,22 @@ void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
   }
   std::size_t lost = 0;
   std::size_t first = 0;
-  for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
-    if (made[id] || !needs_merge(parts, parts.tokens[id])) continue;
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (made[id] || !needs_merge(parts, tokens[id])) continue;
     if (lost++ == 0) first = id;
   }
   if (lost == 0) return;
-  const std::string which = fmt::format("{} (id {})", quoted_token(parts.tokens[first]), first);
+  const std::string which = fmt::format("{} (id {})", quoted_token(tokens[first]), first);
   if (parts.merges.empty()) {
     refuse(where, fmt::format("there are no merges, but the vocabulary holds {}, which only "
                               "merges can make; the merges were lost",
                               which));
   }
   // A few that nothing makes are usual; many are those of merges that are not there any more.
-  if (!parts.ignore_merges && lost * kLostShare > parts.tokens.size()) {
+  if (!parts.ignore_merges && lost * kLostShare > tokens.size()) {
     refuse(where, fmt::format("no merge makes {} of the {} tokens, such as {}; the merges were cut "
                               "short or are those of another vocabulary",
-                              lost, parts.tokens.size(), which));
+                              lost, tokens.size(), which));
   }
 }
 
