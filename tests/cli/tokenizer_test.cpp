@@ -75,7 +75,7 @@ TEST(VocabTrain, StopsKindlyOnAShortText) {  // BPE-2
   for (const char* corpus : {"short.txt", "."}) {
     const Outcome over = place.run(std::string("lexirow vocab train ") + corpus +
                                    " --vocab-size 300 --out short.txt --force");
-    EXPECT_EQ(over.code, 1);
+    EXPECT_EQ(over.code, 2);
     EXPECT_HOLDS(over.err, "name a file somewhere else");
   }
   const Outcome again = place.run("lexirow vocab train short.txt --vocab-size 300 --out t.json");

@@ -64,7 +64,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places(const Tokenizer& token
   return result;
 }
 
-using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;
+using Spans = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 // TOK-4: a token in the white space that the one before took up keeps its place, as Hugging Face
 // has it; where both took up all of it, the place is the end of the text.
@@ -73,11 +73,11 @@ TEST(PipelineTokenizer, PlacesOfTokensInTakenWhiteSpaceStayInTheText) {
     json after = small_bpe();
     after["normalizer"] = {{"type", "NFC"}};
     after["added_tokens"].push_back(added_token(266, "\n", normalized, false, true));
-    EXPECT_EQ(places(*tokenizer_of(after), "\n\n"), (Places{{0, 2}, {1, 2}})) << normalized;
+    EXPECT_EQ(places(*tokenizer_of(after), "\n\n"), (Spans{{0, 2}, {1, 2}})) << normalized;
     json both = small_bpe();
     both["normalizer"] = {{"type", "NFC"}};
     both["added_tokens"].push_back(added_token(266, "\n", normalized, true, true));
-    EXPECT_EQ(places(*tokenizer_of(both), "\n\n"), (Places{{0, 2}, {2, 2}})) << normalized;
+    EXPECT_EQ(places(*tokenizer_of(both), "\n\n"), (Spans{{0, 2}, {2, 2}})) << normalized;
   }
 }
 
@@ -86,7 +86,7 @@ TEST(PipelineTokenizer, TrimsTheWhiteSpaceThatAnAddedTokenTookUp) {
   root["post_processor"] = {
       {"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}};
   root["added_tokens"].push_back(added_token(266, "<mask>", false, true, false));
-  EXPECT_EQ(places(*tokenizer_of(root), "a  <mask>"), (Places{{0, 1}, {3, 9}}));
+  EXPECT_EQ(places(*tokenizer_of(root), "a  <mask>"), (Spans{{0, 1}, {3, 9}}));
 }
 
 TEST(PipelineTokenizer, ByteLevelBringsBackAnyBytes) {  // TOK-6, TOK-9, TOK-11
