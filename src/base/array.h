@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/memory.h"
@@ -14,6 +15,7 @@ namespace lexirow::base {
 
 /// Owns values aligned to 64 bytes. `resize` never shrinks the memory and leaves the values
 /// undefined, so one Array serves as a workspace from step to step; `zeroed` sets all to zero.
+/// Or, made by `borrowed`, stands on values of a shared owner; a copy of it owns its own.
 template <typename T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -21,6 +23,15 @@ class Array {
  public:
   Array() = default;
   explicit Array(std::int64_t size) { zeroed(size); }
+  /// Values that `owner` keeps alive, aligned to 64 bytes and writable.
+  ///   values  [size]  in
+  static Array borrowed(T* values, std::int64_t size, std::shared_ptr<const void> owner) {
+    assert(reinterpret_cast<std::uintptr_t>(values) % kAlignment == 0 && owner != nullptr);
+    Array array;
+    array.data_ = std::unique_ptr<T[], Free>(values, Free{std::move(owner)});
+    array.size_ = array.capacity_ = size;
+    return array;
+  }
   Array(const Array& other) { *this = other; }
   Array(Array&& other) noexcept { swap(other); }
   Array& operator=(const Array& other) {
@@ -38,9 +49,9 @@ class Array {
     if (size > capacity_) {
       const std::int64_t bytes =
           checked_product({size, static_cast<std::int64_t>(sizeof(T))}, "memory");
-      data_.reset();
+      data_ = nullptr;
       capacity_ = 0;
-      data_.reset(static_cast<T*>(allocate(bytes)));
+      data_ = std::unique_ptr<T[], Free>(static_cast<T*>(allocate(bytes)));
       capacity_ = size;
     }
     size_ = size;
@@ -51,6 +62,7 @@ class Array {
   }
   void fill(T value) { std::fill_n(data_.get(), size_, value); }
 
+  bool is_borrowed() const { return data_.get_deleter().owner != nullptr; }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
   std::int64_t size() const { return size_; }
@@ -80,9 +92,14 @@ class Array {
     return View3<const T>(data(), {blocks, rows, columns});
   }
 
+  static constexpr std::size_t kAlignment = 64;
+
  private:
   struct Free {
-    void operator()(T* pointer) const { release(pointer); }
+    void operator()(T* pointer) const {
+      if (owner == nullptr) release(pointer);
+    }
+    std::shared_ptr<const void> owner{};  // of borrowed values
   };
   void swap(Array& other) noexcept {
     std::swap(data_, other.data_);

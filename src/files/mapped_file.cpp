@@ -21,12 +21,18 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const bool regular = error == 0 && S_ISREG(status.st_mode);
   if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
   if (regular && status.st_size > 0) {
-    void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
-                         descriptor, 0);
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    // Of a large file few pages are written if any: no memory is set aside for copies of all.
+    void* address =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+    if (address == MAP_FAILED && errno == ENOMEM) {  // systems that set memory aside all the same
+      address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      writable_ = false;
+    }
     if (address == MAP_FAILED) {
       error = errno;
     } else {
-      data_ = static_cast<const unsigned char*>(address);
+      data_ = static_cast<unsigned char*>(address);
       size_ = status.st_size;
     }
   }
@@ -42,7 +48,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
 
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
-  munmap(const_cast<unsigned char*>(data_), static_cast<std::size_t>(size_));
+  munmap(data_, static_cast<std::size_t>(size_));
 }
 
 }  // namespace lexirow::files

@@ -18,6 +18,9 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
   const unsigned char* data() const { return data_; }
+  /// The same bytes to be changed in memory: a page is copied when it is written, the file stays as
+  /// it is. Null where the system sets memory aside for copies of all and has too little.
+  unsigned char* writable() const { return writable_ ? data_ : nullptr; }
   std::int64_t size() const { return size_; }
   std::string_view bytes() const {
     return {reinterpret_cast<const char*>(data_), static_cast<std::size_t>(size_)};
@@ -25,7 +28,8 @@ class MappedFile {
 
  private:
   std::string path_;
-  const unsigned char* data_ = nullptr;
+  unsigned char* data_ = nullptr;
+  bool writable_ = true;
   std::int64_t size_ = 0;
 };
 

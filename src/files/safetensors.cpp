@@ -19,7 +19,9 @@ namespace lexirow::files {
 namespace {
 
 constexpr std::int64_t kLengthBytes = 8;
-constexpr std::int64_t kAlignment = 8;
+// The header is padded so that the first tensor, a multiple of 64 bytes into the mapping, can be
+// used where it stands; the format asks for 8.
+constexpr std::int64_t kAlignment = base::Array<float>::kAlignment;
 
 std::string header_text(const std::string& path, const std::vector<TensorSource>& tensors,
                         const std::map<std::string, std::string>& metadata,
@@ -70,7 +72,7 @@ void write_safetensors(const std::string& path, const std::vector<TensorSource>&
   std::vector<std::int64_t> sizes;
   std::int64_t data_bytes = 0;
   std::string header = header_text(path, tensors, metadata, sizes, data_bytes);
-  while (header.size() % kAlignment != 0) header += ' ';
+  while ((kLengthBytes + static_cast<std::int64_t>(header.size())) % kAlignment != 0) header += ' ';
   const std::uint64_t length = header.size();
 
   AtomicFile file(path, kLengthBytes + static_cast<std::int64_t>(length) + data_bytes);
@@ -94,20 +96,21 @@ void write_safetensors(const std::string& path, const std::vector<TensorSource>&
   file.commit();
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path, std::int64_t header_cap) : file_(path) {
+SafetensorsFile::SafetensorsFile(const std::string& path, std::int64_t header_cap)
+    : file_(std::make_shared<MappedFile>(path)) {
   parse_header(header_cap);
 }
 
 void SafetensorsFile::parse_header(std::int64_t header_cap) {
-  if (file_.size() < kLengthBytes) {
+  if (file_->size() < kLengthBytes) {
     throw Error(ErrorKind::file,
                 fmt::format("{}: {} bytes long, but safetensors begins with 8 bytes that give the "
                             "length of the header; the file is cut short or something else",
-                            path(), file_.size()));
+                            path(), file_->size()));
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, file_.data(), kLengthBytes);
-  const std::uint64_t rest = static_cast<std::uint64_t>(file_.size() - kLengthBytes);
+  std::memcpy(&length, file_->data(), kLengthBytes);
+  const std::uint64_t rest = static_cast<std::uint64_t>(file_->size() - kLengthBytes);
   if (length > rest) {
     throw Error(
         ErrorKind::file,
@@ -122,7 +125,7 @@ void SafetensorsFile::parse_header(std::int64_t header_cap) {
                     "a higher cap if it is meant to be so large",
                     path(), length, header_cap));
   }
-  const char* text = reinterpret_cast<const char*>(file_.data()) + kLengthBytes;
+  const char* text = reinterpret_cast<const char*>(file_->data()) + kLengthBytes;
   Header header = parse_safetensors_header({text, static_cast<std::size_t>(length)}, path());
   metadata_ = std::move(header.metadata);
   const std::int64_t data_begin = kLengthBytes + static_cast<std::int64_t>(length);
@@ -130,7 +133,7 @@ void SafetensorsFile::parse_header(std::int64_t header_cap) {
 }
 
 void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64_t data_begin) {
-  const std::int64_t available = file_.size() - data_begin;
+  const std::int64_t available = file_->size() - data_begin;
   std::stable_sort(stated.begin(), stated.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
@@ -166,7 +169,7 @@ void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64
     entry.name = std::move(tensor.name);
     entry.dtype = tensor.dtype;
     entry.shape = std::move(tensor.shape);
-    entry.data = file_.data() + data_begin + tensor.begin;
+    entry.data = file_->data() + data_begin + tensor.begin;
     entries_.push_back(std::move(entry));
   }
   if (end != available) {
@@ -200,6 +203,19 @@ void SafetensorsFile::read_f32(const Entry& entry, float* out) const {
                 fmt::format("{}: tensor {} is BOOL, expected numbers", path(), entry.name));
   }
   widen(entry.dtype, entry.data, entry.count, out);
+}
+
+base::Array<float> SafetensorsFile::array_f32(const Entry& entry) const {
+  const std::int64_t offset = static_cast<const unsigned char*>(entry.data) - file_->data();
+  const bool fits = entry.dtype == DType::f32 && entry.count > 0 && offset % kAlignment == 0;
+  if (fits && file_->writable() != nullptr) {
+    auto* const values = reinterpret_cast<float*>(file_->writable() + offset);
+    return base::Array<float>::borrowed(values, entry.count, file_);
+  }
+  base::Array<float> copy;
+  copy.resize(entry.count);
+  read_f32(entry, copy.data());
+  return copy;
 }
 
 void SafetensorsFile::read_i64(const Entry& entry, std::int64_t* out) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/array.h"
 #include "files/dtype.h"
 #include "files/mapped_file.h"
 
@@ -28,14 +29,17 @@ struct TensorSource {
 };
 
 /// Writes the published safetensors format: eight bytes of header length, JSON padded so that the
-/// data start at a multiple of 8, packed little-endian values in the order given. Refuses duplicate
-/// names, a tensor named __metadata__ and names that are not UTF-8 before anything is written:
-/// Error(argument). Atomic. Throws Error(io) as AtomicFile.
+/// data start at a multiple of 64, packed little-endian values in the order given. Refuses
+/// duplicate names, a tensor named __metadata__ and names that are not UTF-8 before anything is
+/// written: Error(argument). Atomic. Throws Error(io) as AtomicFile.
 void write_safetensors(const std::string& path, const std::vector<TensorSource>& tensors,
                        const std::map<std::string, std::string>& metadata);
 
-/// A file opened and mapped; every count, order, range and size is checked before any value is
-/// read: duplicates, gaps, overlaps, sizes that do not fit the shape are refused by name.
+/// A file opened and mapped, privately: nothing that is written to its values reaches the file. A
+/// file that is replaced meanwhile (renamed over) stays as it was; one that somebody cuts short in
+/// place ends the process (SIGBUS) when values behind its new end are touched. Every count, order,
+/// range and size is checked before any value is read: duplicates, gaps, overlaps, sizes that do
+/// not fit the shape are refused by name.
 class SafetensorsFile {
  public:
   struct Entry {
@@ -55,7 +59,7 @@ class SafetensorsFile {
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return file_->path(); }
   /// In the order of their data.
   const std::vector<Entry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -66,6 +70,10 @@ class SafetensorsFile {
   /// Copies a tensor as float32, as widen() does. Throws Error(file) for BOOL.
   ///   out  [entry.count]  out
   void read_f32(const Entry& entry, float* out) const;
+  /// A tensor as float32. F32 values at a multiple of 64 bytes are not copied: the array stands on
+  /// the mapping, which lives as long as it does, and a page is read when it is touched, copied
+  /// when it is written. Others are copied as read_f32 does. Throws Error(file) for BOOL.
+  base::Array<float> array_f32(const Entry& entry) const;
   /// Copies a tensor of integers. Throws Error(file) for other dtypes and for a U64 above 2^63 - 1.
   ///   out  [entry.count]  out
   void read_i64(const Entry& entry, std::int64_t* out) const;
@@ -74,7 +82,7 @@ class SafetensorsFile {
   void parse_header(std::int64_t header_cap);
   void place_entries(std::vector<HeaderEntry>& stated, std::int64_t data_begin);
 
-  MappedFile file_;
+  std::shared_ptr<const MappedFile> file_;
   std::vector<Entry> entries_;
   std::map<std::string, std::string> metadata_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -59,33 +60,47 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
   return parameters;
 }
 
-}  // namespace
+constexpr const char* kTable = "token_embedding.weight";
 
-template <Real T>
-Parameters<T>::Parameters(const ModelConfig& config) : Parameters(config, true) {}
-
-template <Real T>
-Parameters<T> Parameters<T>::without_table(const ModelConfig& config) {
-  return Parameters(config, false);
+std::int64_t size_of(const char* name, const std::vector<std::int64_t>& shape) {
+  return base::checked_product({shape[0], shape.size() > 1 ? shape[1] : 1}, name);
 }
 
 template <Real T>
-Parameters<T>::Parameters(const ModelConfig& config, bool with_table) : config_(config) {
-  const auto product = [](std::int64_t rows, std::int64_t columns, const char* what) {
-    return base::checked_product({rows, columns}, what);
+base::Array<T> zeros(const char* name, const std::vector<std::int64_t>& shape) {
+  return base::Array<T>(size_of(name, shape));
+}
+
+}  // namespace
+
+template <Real T>
+Parameters<T>::Parameters(const ModelConfig& config) : Parameters(config, zeros<T>) {}
+
+template <Real T>
+Parameters<T> Parameters<T>::without_table(const ModelConfig& config) {
+  return Parameters(config, [](const char* name, const std::vector<std::int64_t>& shape) {
+    return std::string_view(name) == kTable ? base::Array<T>() : zeros<T>(name, shape);
+  });
+}
+
+template <Real T>
+Parameters<T>::Parameters(const ModelConfig& config, const Source& source) : config_(config) {
+  const auto take = [&](const char* name, const std::vector<std::int64_t>& shape,
+                        base::Array<T>& array) {
+    [[maybe_unused]] const std::int64_t size = size_of(name, shape);
+    array = source(name, shape);
+    assert(array.size() == size || array.size() == 0);
   };
-  if (with_table) {
-    table_.zeroed(product(config.vocab_size, config.dim, "token_embedding.weight"));
-  }
+  take(kTable, {config.vocab_size, config.dim}, table_);
   if (config.hidden > 0) {
     const std::int64_t features = context::feature_width(config.mixer, config.dim);
-    weight0_.zeroed(product(config.hidden, features, "mixer.0.weight"));
-    bias0_.zeroed(config.hidden);
-    weight2_.zeroed(product(config.dim, config.hidden, "mixer.2.weight"));
-    bias2_.zeroed(config.dim);
+    take("mixer.0.weight", {config.hidden, features}, weight0_);
+    take("mixer.0.bias", {config.hidden}, bias0_);
+    take("mixer.2.weight", {config.dim, config.hidden}, weight2_);
+    take("mixer.2.bias", {config.dim}, bias2_);
   }
-  if (!config.tied) head_weight_.zeroed(product(config.vocab_size, config.dim, "lm_head.weight"));
-  if (config.bias) head_bias_.zeroed(config.vocab_size);
+  if (!config.tied) take("lm_head.weight", {config.vocab_size, config.dim}, head_weight_);
+  if (config.bias) take("lm_head.bias", {config.vocab_size}, head_bias_);
 }
 
 template <Real T>
@@ -147,7 +162,7 @@ std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
   };
   const ModelConfig& config = self.config_;
   const std::int64_t features = context::feature_width(config.mixer, config.dim);
-  list("token_embedding.weight", {config.vocab_size, config.dim}, self.table_);
+  list(kTable, {config.vocab_size, config.dim}, self.table_);
   list("mixer.0.weight", {config.hidden, features}, self.weight0_);
   list("mixer.0.bias", {config.hidden}, self.bias0_);
   list("mixer.2.weight", {config.dim, config.hidden}, self.weight2_);

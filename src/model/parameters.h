@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Parameters {
   Parameters() = default;
   /// All zeros. Throws Error(shape) when the sizes do not fit in memory's range.
   explicit Parameters(const ModelConfig& config);
+  /// Every tensor as `source` gives it by name and shape, in declaration order, of the size that
+  /// its shape says. Throws Error(shape) as above, and what `source` throws.
+  using Source = std::function<base::Array<T>(const char* name, const std::vector<std::int64_t>&)>;
+  Parameters(const ModelConfig& config, const Source& source);
   /// The same without the table: the dense gradients of an untied model.
   static Parameters without_table(const ModelConfig& config);
 
@@ -49,7 +54,6 @@ class Parameters {
   std::int64_t count() const;
 
  private:
-  Parameters(const ModelConfig& config, bool with_table);
   template <typename Value, typename Self>
   static std::vector<NamedTensor<Value>> list_tensors(Self& self);
 

@@ -108,10 +108,10 @@ void refuse_unexpected(const files::SafetensorsFile& file, const model::ModelCon
   }
 }
 
-const Entry& expected_entry(const files::SafetensorsFile& file,
-                            const model::NamedTensor<float>& tensor) {
-  const Entry* entry = file.find(tensor.name);
-  if (entry == nullptr && tensor.name == kHeadName && file.metadata().contains(kHeadName)) {
+const Entry& expected_entry(const files::SafetensorsFile& file, const std::string& name,
+                            const std::vector<std::int64_t>& shape) {
+  const Entry* entry = file.find(name);
+  if (entry == nullptr && name == kHeadName && file.metadata().contains(kHeadName)) {
     throw Error(
         ErrorKind::file,
         fmt::format("{}: the head {} is stored as tied to {}, but config.json says that it is "
@@ -123,25 +123,25 @@ const Entry& expected_entry(const files::SafetensorsFile& file,
         ErrorKind::file,
         fmt::format("{}: the tensor {} [{}] is missing; nothing stands in for it, so the model "
                     "cannot be used",
-                    file.path(), tensor.name, fmt::join(tensor.shape, ",")));
+                    file.path(), name, fmt::join(shape, ",")));
   }
-  if (entry->shape != tensor.shape) {
+  if (entry->shape != shape) {
     throw Error(
         ErrorKind::file,
         fmt::format("{}: tensor {} has shape [{}], but config.json makes it [{}]", file.path(),
-                    tensor.name, fmt::join(entry->shape, ","), fmt::join(tensor.shape, ",")));
+                    name, fmt::join(entry->shape, ","), fmt::join(shape, ",")));
   }
   return *entry;
 }
 
 void read_parameters(ModelFolder& folder) {
   const files::SafetensorsFile file(inside(folder.path, kModelFile));
-  folder.parameters = model::Parameters<float>(folder.config);
-  const auto tensors = folder.parameters.tensors();
-  for (const model::NamedTensor<float>& tensor : tensors) {
-    file.read_f32(expected_entry(file, tensor), tensor.values.data());
-  }
-  refuse_unexpected(file, folder.config, tensors);
+  // Values stand in the mapping of the file where they can: a page is read when it is used.
+  folder.parameters = model::Parameters<float>(
+      folder.config, [&](const char* name, const std::vector<std::int64_t>& shape) {
+        return file.array_f32(expected_entry(file, name, shape));
+      });
+  refuse_unexpected(file, folder.config, folder.parameters.tensors());
   folder.pad_row_reset = model::apply_pad_policy(folder.config, folder.parameters);
 }
 

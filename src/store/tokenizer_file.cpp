@@ -15,6 +15,7 @@
 #include "text/json_text.h"
 #include "text/parity.h"
 #include "text/tiktoken_file.h"
+#include "text/tokenizer_json.h"
 
 namespace lexirow::store {
 namespace {
@@ -67,6 +68,13 @@ std::string partner(const std::string& path, std::initializer_list<const char*> 
 }
 
 OpenedTokenizer open_json(const std::string& path, const std::string& bytes) {
+  if (std::optional<text::LiftedFile> lifted = text::lift_json(bytes)) {
+    if (lifted->rest == nullptr) return open_pair(path, partner(path, kMerges));
+    if (auto tokenizer = text::tokenizer_from_lifted(std::move(*lifted), path)) {
+      return {std::move(tokenizer), path};
+    }
+  }
+  // Whatever is wrong is said by the reading that looks at every value.
   const nlohmann::json json = text::parse_json(bytes, path);
   // In a vocabulary "model" may be a token, and is one in GPT-2's.
   if (json.is_object() && json.contains("model") && !json["model"].is_number()) {

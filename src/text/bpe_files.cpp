@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "lexirow/error.h"
 #include "text/byte_letters.h"
@@ -24,12 +23,9 @@ using nlohmann::json;
 /// Finds the ids of the parts of merges.
 class MergeReader {
  public:
-  MergeReader(const std::vector<std::string>& tokens, std::string prefix)
-      : prefix_(std::move(prefix)) {
-    ids_.reserve(tokens.size());
-    for (std::size_t id = 0; id < tokens.size(); ++id) {
-      if (!tokens[id].empty()) ids_.emplace(tokens[id], static_cast<Id>(id));
-    }
+  MergeReader(const TokenIndex& tokens, std::string prefix)
+      : tokens_(tokens), prefix_(std::move(prefix)) {
+    merges_.reserve(tokens.size());
   }
 
   /// `where` names the file and the line.
@@ -39,7 +35,9 @@ class MergeReader {
     merge.left = id_of(left, where);
     merge.right = id_of(right, where);
     const std::string_view rest = right.starts_with(prefix_) ? right.substr(prefix_.size()) : right;
-    merge.result = id_of(std::string(left) + std::string(rest), where);
+    joined_.assign(left);
+    joined_ += rest;
+    merge.result = id_of(joined_, where);
     merge.rank = static_cast<std::int32_t>(merges_.size());
     merges_.push_back(merge);
   }
@@ -48,15 +46,16 @@ class MergeReader {
  private:
   template <typename Where>
   Id id_of(std::string_view token, Where&& where) const {
-    const auto found = ids_.find(token);
-    if (found != ids_.end()) return found->second;
+    const Id id = tokens_.find(token);
+    if (id != kNoId) return id;
     refuse(where(), fmt::format("{} is no token of the vocabulary; do merges and vocabulary belong "
                                 "together?",
                                 quoted_token(token)));
   }
 
-  WordMap<Id> ids_;
+  const TokenIndex& tokens_;
   std::string prefix_;
+  std::string joined_;
   std::vector<BpeMerge> merges_;
 };
 
@@ -93,9 +92,7 @@ std::vector<AddedToken> bracketed_tokens(const BpeParts& parts) {
 
 std::vector<std::string> tokens_from_json(const json& vocab, const std::string& where) {
   if (!vocab.is_object()) refuse(where, "the vocabulary is not an object of tokens and ids");
-  constexpr std::size_t kHoles = 1 << 16;  // reserved rows of the largest vocabularies
-  const std::size_t limit =
-      std::min<std::size_t>(2 * vocab.size() + kHoles, std::numeric_limits<Id>::max());
+  const std::size_t limit = id_limit(vocab.size());
   std::vector<std::string> tokens;
   for (const auto& [token, value] : vocab.items()) {
     if (!value.is_number_integer() || value < 0 || value >= limit) {
@@ -114,7 +111,16 @@ std::vector<std::string> tokens_from_json(const json& vocab, const std::string& 
   return tokens;
 }
 
-std::vector<BpeMerge> merges_from_json(const json& merges, const std::vector<std::string>& tokens,
+std::vector<BpeMerge> merges_from_lists(const ModelLists& lists, const TokenIndex& tokens,
+                                        const std::string& prefix, const std::string& where) {
+  MergeReader reader(tokens, prefix);
+  for (const auto& [left, right] : lists.merges) {
+    reader.add(left, right, [&] { return where; });
+  }
+  return reader.take();
+}
+
+std::vector<BpeMerge> merges_from_json(const json& merges, const TokenIndex& tokens,
                                        const std::string& prefix, const std::string& where) {
   if (!merges.is_array()) refuse(where, "not a list of merges");
   MergeReader reader(tokens, prefix);
@@ -141,8 +147,7 @@ std::vector<BpeMerge> merges_from_json(const json& merges, const std::vector<std
   return reader.take();
 }
 
-std::vector<BpeMerge> merges_from_lines(std::string_view text,
-                                        const std::vector<std::string>& tokens,
+std::vector<BpeMerge> merges_from_lines(std::string_view text, const TokenIndex& tokens,
                                         const std::string& where) {
   MergeReader reader(tokens, "");
   std::size_t number = 0;
@@ -178,7 +183,8 @@ bool needs_merge(const BpeParts& parts, std::string_view token) {
 
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where) {
-  std::vector<bool> made(parts.tokens.size());
+  const std::vector<std::string>& tokens = parts.tokens.spellings();
+  std::vector<bool> made(tokens.size());
   for (const BpeMerge& merge : parts.merges) {
     if (merge.result >= 0 && merge.result < static_cast<Id>(made.size())) {
       made[static_cast<std::size_t>(merge.result)] = true;
@@ -191,22 +197,22 @@ void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
   }
   std::size_t lost = 0;
   std::size_t first = 0;
-  for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
-    if (made[id] || !needs_merge(parts, parts.tokens[id])) continue;
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (made[id] || !needs_merge(parts, tokens[id])) continue;
     if (lost++ == 0) first = id;
   }
   if (lost == 0) return;
-  const std::string which = fmt::format("{} (id {})", quoted_token(parts.tokens[first]), first);
+  const std::string which = fmt::format("{} (id {})", quoted_token(tokens[first]), first);
   if (parts.merges.empty()) {
     refuse(where, fmt::format("there are no merges, but the vocabulary holds {}, which only "
                               "merges can make; the merges were lost",
                               which));
   }
   // A few that nothing makes are usual; many are those of merges that are not there any more.
-  if (!parts.ignore_merges && lost * kLostShare > parts.tokens.size()) {
+  if (!parts.ignore_merges && lost * kLostShare > tokens.size()) {
     refuse(where, fmt::format("no merge makes {} of the {} tokens, such as {}; the merges were cut "
                               "short or are those of another vocabulary",
-                              lost, parts.tokens.size(), which));
+                              lost, tokens.size(), which));
   }
 }
 
@@ -243,7 +249,10 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(std::string_view vocab,
                                                      std::string_view merges,
                                                      const std::string& merges_name) {
   BpeParts parts;
-  parts.tokens = tokens_from_json(parse_json(vocab, vocab_name), vocab_name);
+  std::optional<LiftedFile> lifted = lift_json(vocab);
+  parts.tokens = lifted && lifted->rest == nullptr
+                     ? std::move(lifted->lists.tokens)
+                     : tokens_from_json(parse_json(vocab, vocab_name), vocab_name);
   parts.merges = merges_from_lines(merges, parts.tokens, merges_name);
   parts.bytes = true;
   std::vector<AddedToken> added = bracketed_tokens(parts);

@@ -8,6 +8,7 @@
 #include "text/added_tokens.h"
 #include "text/bpe_model.h"
 #include "text/gpt2_split.h"
+#include "text/model_lists.h"
 
 namespace lexirow::text {
 
@@ -17,15 +18,16 @@ std::vector<std::string> tokens_from_json(const nlohmann::json& vocab, const std
 
 /// The merges of a tokenizer.json, in either spelling: "a b" or ["a", "b"]. `prefix` is dropped
 /// from the right part where the two become one. Throws Error(file) naming the merge.
-std::vector<BpeMerge> merges_from_json(const nlohmann::json& merges,
-                                       const std::vector<std::string>& tokens,
+std::vector<BpeMerge> merges_from_json(const nlohmann::json& merges, const TokenIndex& tokens,
                                        const std::string& prefix, const std::string& where);
+/// The same of lists that were lifted out.
+std::vector<BpeMerge> merges_from_lists(const ModelLists& lists, const TokenIndex& tokens,
+                                        const std::string& prefix, const std::string& where);
 
 /// The merges of a merges.txt or vocab.bpe: one a line, with a blank between its parts; a first
 /// line
 /// "#version" and empty lines are passed over. Throws Error(file) naming the line.
-std::vector<BpeMerge> merges_from_lines(std::string_view text,
-                                        const std::vector<std::string>& tokens,
+std::vector<BpeMerge> merges_from_lines(std::string_view text, const TokenIndex& tokens,
                                         const std::string& where);
 
 /// Throws Error(file) when there is no merge, yet a token is longer than one symbol, or when a

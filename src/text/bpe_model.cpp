@@ -46,12 +46,9 @@ struct BpeModel::UnknownRun {
 };
 
 BpeModel::BpeModel(BpeParts parts) : parts_(std::move(parts)), pairs_(parts_.merges.size()) {
-  const std::vector<std::string>& tokens = parts_.tokens;
-  ids_.reserve(tokens.size());
+  const TokenIndex& tokens = parts_.tokens;
   for (std::size_t id = 0; id < tokens.size(); ++id) {
-    if (tokens[id].empty()) continue;
-    ids_.emplace(tokens[id], static_cast<Id>(id));
-    if (!parts_.bytes || !parts_.ignore_merges) continue;
+    if (tokens[id].empty() || !parts_.bytes || !parts_.ignore_merges) continue;
     if (auto bytes = from_byte_letters(tokens[id])) whole_.emplace(*bytes, static_cast<Id>(id));
   }
   check_merges();
@@ -98,19 +95,18 @@ bool BpeModel::begins_words(const std::string& mark) const {
   });
 }
 
-Id BpeModel::id_of(std::string_view spelling) const {
-  const auto found = ids_.find(spelling);
-  return found == ids_.end() ? kNoId : found->second;
+Id BpeModel::whole_id(std::string_view piece) const {
+  if (!parts_.bytes) return id_of(piece);
+  const auto found = whole_.find(piece);
+  return found == whole_.end() ? kNoId : found->second;
 }
 
 void BpeModel::encode(std::string_view piece, std::vector<ModelToken>& tokens,
                       EncodeCounts& counts) const {
   if (piece.empty()) return;
   if (parts_.ignore_merges) {
-    const WordMap<Id>& whole = parts_.bytes ? whole_ : ids_;
-    const auto found = whole.find(piece);
-    if (found != whole.end()) {
-      tokens.push_back({found->second, static_cast<std::uint32_t>(piece.size())});
+    if (const Id id = whole_id(piece); id != kNoId) {
+      tokens.push_back({id, static_cast<std::uint32_t>(piece.size())});
       return;
     }
   }
@@ -207,7 +203,7 @@ nlohmann::ordered_json BpeModel::to_json() const {
                                   {"ignore_merges", parts_.ignore_merges}};
   // Other readers, which take the order of the merges, pass over this.
   if (parts_.rank_is_result) model[kRankIsResult] = true;
-  model["vocab"] = vocab_json(parts_.tokens);
+  model["vocab"] = vocab_json(parts_.tokens.spellings());
   model["merges"] = std::move(merges);
   return model;
 }

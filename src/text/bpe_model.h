@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "text/pair_table.h"
+#include "text/token_index.h"
 #include "text/token_model.h"
 #include "text/word_tokenizer.h"
 
@@ -21,7 +22,7 @@ struct BpeMerge {
 struct BpeParts {
   /// Spellings by id as the file has them (byte-level: in byte letters), all different; an id that
   /// no token has is empty.
-  std::vector<std::string> tokens;
+  TokenIndex tokens;
   std::vector<BpeMerge> merges;  ///< ranks ascending
   /// Pre-tokens are bytes, each of which is a symbol at first; else characters are.
   bool bytes = false;
@@ -47,7 +48,7 @@ class BpeModel final : public TokenModel {
   void encode(std::string_view piece, std::vector<ModelToken>& tokens,
               EncodeCounts& counts) const override;
   const std::string& word_mark() const override { return word_mark_; }
-  const std::vector<std::string>& tokens() const override { return parts_.tokens; }
+  const std::vector<std::string>& tokens() const override { return parts_.tokens.spellings(); }
   Id unk() const override { return unk_; }
   nlohmann::ordered_json to_json() const override;
 
@@ -67,10 +68,10 @@ class BpeModel final : public TokenModel {
   void add_characters(std::string_view piece, UnknownRun& unknown, std::vector<ModelToken>& tokens,
                       EncodeCounts& counts) const;
   bool add_fallback(std::string_view symbol, std::vector<ModelToken>& tokens) const;
-  Id id_of(std::string_view spelling) const;
+  Id whole_id(std::string_view piece) const;
+  Id id_of(std::string_view spelling) const { return parts_.tokens.find(spelling); }
 
   BpeParts parts_;
-  WordMap<Id> ids_;           // by spelling
   WordMap<Id> whole_;         // by bytes, for ignore_merges with bytes
   std::array<Id, 256> byte_;  // the symbol of a byte: bytes, or byte_fallback; kNoId where none
   PairTable pairs_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -15,44 +16,85 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kStamp = "lexirow";
+constexpr std::string_view kWholeSum = "crc32 ";  // of files of before
+constexpr std::string_view kPartsSum = "crc32-parts ";
 
-/// CRC-32 of the text without blanks and with sorted keys, so that only
-/// contents count.
-std::string checksum_of(const json& root) {
-  const std::string text = root.dump();
+std::string sum_of(std::string_view kind, std::string_view text) {
   const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
-  return fmt::format("crc32 {:08x}", sum);
+  return fmt::format("{}{:08x}", kind, sum);
+}
+
+/// Its length and a text, so that no two lists look alike.
+void append_counted(std::string& text, std::string_view part) {
+  std::size_t rest = part.size();
+  for (; rest >= 128; rest >>= 7) text.push_back(static_cast<char>(rest & 0x7F));
+  text.push_back(static_cast<char>(0x80 | rest));
+  text += part;
+}
+
+/// Without blanks and with sorted keys, so that only contents count; merges count as pairs.
+///   rest  without stamp, and without the lists
+std::string parts_checksum(const json& rest, const ModelLists& lists) {
+  std::string text = rest.dump();
+  for (const std::string& token : lists.tokens) append_counted(text, token);
+  text += lists.has_merges ? '[' : '-';
+  for (const auto& [left, right] : lists.merges) {
+    append_counted(text, left);
+    append_counted(text, right);
+  }
+  return sum_of(kPartsSum, text);
 }
 
 }  // namespace
 
 std::string tokenizer_file_text(const Tokenizer& tokenizer) {
   nlohmann::ordered_json root = tokenizer.to_json();
+  json rest(root);
+  const ModelLists lists = lift_lists(rest["model"]);
   root["model"][kStamp] = {{"tokens", tokenizer.vocab_size()},
-                           {"checksum", checksum_of(json(root))}};
+                           {"checksum", parts_checksum(rest, lists)}};
   return root.dump(2) + "\n";
 }
 
-void check_stamp(const json& root, const Tokenizer& tokenizer, const std::string& where) {
+FileStamp::FileStamp(const json& root, const ModelLists* lists) {
   if (!root.is_object() || !root.contains("model") || !root["model"].contains(kStamp)) return;
+  there_ = true;
   json bare = root;
   const json stamp = std::move(bare["model"][kStamp]);
   bare["model"].erase(kStamp);
   const json tokens = stamp.is_object() ? stamp.value("tokens", json()) : json();
   const json stated = stamp.is_object() ? stamp.value("checksum", json()) : json();
-  const std::string advice =
+  stated_tokens_ = shown_json(tokens);
+  stated_checksum_ = shown_json(stated);
+  const bool whole = stated.is_string() && stated.get<std::string>().starts_with(kWholeSum);
+  if (lists == nullptr) {
+    if (whole) {
+      checksum_ = sum_of(kWholeSum, bare.dump());
+    } else {
+      const ModelLists lifted = lift_lists(bare["model"]);
+      checksum_ = parts_checksum(bare, lifted);
+    }
+    return;
+  }
+  quick_ = !whole;
+  if (quick_) checksum_ = parts_checksum(bare, *lists);
+}
+
+void FileStamp::check(const Tokenizer& tokenizer, const std::string& where) const {
+  if (!there_) return;
+  const char* const advice =
       "it was cut or changed after it was written; take it from where it came "
       "from, or remove the "
       "field \"lexirow\" of its model if the change was meant";
-  if (tokens != tokenizer.vocab_size()) {
+  if (stated_tokens_ != fmt::format("{}", tokenizer.vocab_size())) {
     throw Error(ErrorKind::file,
                 fmt::format("{}: the file says that it has {} tokens, but it has {}: {}", where,
-                            shown_json(tokens), tokenizer.vocab_size(), advice));
+                            stated_tokens_, tokenizer.vocab_size(), advice));
   }
-  if (const std::string sum = checksum_of(bare); stated != sum) {
+  if (stated_checksum_ != fmt::format("\"{}\"", checksum_)) {
     throw Error(ErrorKind::file, fmt::format("{}: the file says that its checksum is {}, but it is "
                                              "\"{}\": {}",
-                                             where, shown_json(stated), sum, advice));
+                                             where, stated_checksum_, checksum_, advice));
   }
 }
 

@@ -21,14 +21,10 @@ using nlohmann::json;
 
 /// The added tokens with the ids that Hugging Face gives them: that of the vocabulary where the
 /// token stands in it, else the next free one behind the vocabulary.
-std::vector<AddedToken> added_of(const JsonPart& root, const std::vector<std::string>& tokens,
+std::vector<AddedToken> added_of(const JsonPart& root, const TokenIndex& tokens,
                                  std::vector<std::string>& notes) {
   if (root.field("added_tokens").is_null()) return {};
-  WordMap<Id> known;
-  for (std::size_t id = 0; id < tokens.size(); ++id) {
-    if (!tokens[id].empty()) known.emplace(tokens[id], static_cast<Id>(id));
-  }
-  auto next = static_cast<Id>(known.size());
+  auto next = static_cast<Id>(tokens.distinct());
   std::vector<AddedToken> added;
   std::set<std::string> seen;
   for (const JsonPart& entry : root.parts("added_tokens")) {
@@ -46,8 +42,8 @@ std::vector<AddedToken> added_of(const JsonPart& root, const std::vector<std::st
     token.lstrip = entry.boolean("lstrip");
     token.rstrip = entry.boolean("rstrip");
     token.normalized = entry.boolean("normalized");
-    const auto found = known.find(token.content);
-    token.id = found == known.end() ? next++ : found->second;
+    token.id = tokens.find(token.content);
+    if (token.id == kNoId) token.id = next++;
     if (token.id != stated) {
       notes.push_back(
           fmt::format("the added token {} says it has the id {}, but has {}, as Hugging "
@@ -63,8 +59,27 @@ std::string text_or(const std::optional<std::string>& text) {
   return text.value_or("");
 }
 
+TokenIndex tokens_of(const JsonPart& model, ModelLists* lists) {
+  if (lists != nullptr) return std::move(lists->tokens);
+  return tokens_from_json(model.field("vocab"), model.place() + ".vocab");
+}
+
+bool has_merges(const JsonPart& model, const ModelLists* lists) {
+  return (lists != nullptr && lists->has_merges) || !model.field("merges").is_null();
+}
+
+std::vector<BpeMerge> merges_of(const JsonPart& model, const ModelLists* lists,
+                                const BpeParts& parts) {
+  if (!has_merges(model, lists)) return {};
+  const std::string place = model.place() + ".merges";
+  const std::string prefix = text_or(parts.prefix);
+  if (lists != nullptr) return merges_from_lists(*lists, parts.tokens, prefix, place);
+  return merges_from_json(model.field("merges"), parts.tokens, prefix, place);
+}
+
 /// The model; sets `bytes` and `byte_fallback` of the pipeline.
-void add_bpe(const JsonPart& model, const JsonPart& root, PipelineParts& pipeline) {
+void add_bpe(const JsonPart& model, const JsonPart& root, ModelLists* lists,
+             PipelineParts& pipeline) {
   const json& dropout = model.field("dropout");
   if (!dropout.is_null() && dropout != 0.0) {
     model.refuse(
@@ -73,18 +88,14 @@ void add_bpe(const JsonPart& model, const JsonPart& root, PipelineParts& pipelin
                     shown_json(dropout)));
   }
   BpeParts parts;
-  parts.tokens = tokens_from_json(model.field("vocab"), model.place() + ".vocab");
+  parts.tokens = tokens_of(model, lists);
   parts.unk_token = model.optional_text("unk_token");
   parts.fuse_unk = model.boolean("fuse_unk", false);
   parts.byte_fallback = model.boolean("byte_fallback", false);
   parts.ignore_merges = model.boolean("ignore_merges", false);
   parts.prefix = model.optional_text("continuing_subword_prefix");
   parts.suffix = model.optional_text("end_of_word_suffix");
-  const json& merges = model.field("merges");
-  if (!merges.is_null()) {
-    parts.merges =
-        merges_from_json(merges, parts.tokens, text_or(parts.prefix), model.place() + ".merges");
-  }
+  parts.merges = merges_of(model, lists, parts);
   parts.rank_is_result = model.boolean(kRankIsResult, false);
   for (BpeMerge& merge : parts.merges) {
     if (parts.rank_is_result) merge.rank = merge.result;
@@ -103,22 +114,22 @@ void add_bpe(const JsonPart& model, const JsonPart& root, PipelineParts& pipelin
   }
 }
 
-void add_word_level(const JsonPart& model, const JsonPart& root, PipelineParts& pipeline) {
-  std::vector<std::string> tokens =
-      tokens_from_json(model.field("vocab"), model.place() + ".vocab");
+void add_word_level(const JsonPart& model, const JsonPart& root, ModelLists* lists,
+                    PipelineParts& pipeline) {
+  TokenIndex tokens = tokens_of(model, lists);
   pipeline.added = added_of(root, tokens, pipeline.notes);
   pipeline.kind = TokenizerKind::word_level;
   pipeline.model =
       std::make_unique<const WordLevelModel>(std::move(tokens), model.text("unk_token", "<unk>"));
 }
 
-void add_model(const JsonPart& root, PipelineParts& pipeline) {
+void add_model(const JsonPart& root, ModelLists* lists, PipelineParts& pipeline) {
   const JsonPart model(root.field("model"), root.place() + ": model");
   const std::string type = model.type();
-  if (type == "BPE" || (type.empty() && !model.field("merges").is_null())) {
-    add_bpe(model, root, pipeline);
+  if (type == "BPE" || (type.empty() && has_merges(model, lists))) {
+    add_bpe(model, root, lists, pipeline);
   } else if (type == "WordLevel") {
-    add_word_level(model, root, pipeline);
+    add_word_level(model, root, lists, pipeline);
   } else {
     model.refuse_type("BPE and WordLevel");
   }
@@ -174,13 +185,14 @@ void require_known_fields(const JsonPart& root) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> pipeline_from_json(const json& json_root, const std::string& where) {
+std::unique_ptr<Tokenizer> pipeline_from_json(const json& json_root, ModelLists* lists,
+                                              const std::string& where) {
   const JsonPart root(json_root, where);
   require_known_fields(root);
   const std::string version = root.text("version", "1.0");
   if (version != "1.0") root.refuse(fmt::format("\"version\" is {}, expected 1.0", version));
   PipelineParts pipeline;
-  add_model(root, pipeline);
+  add_model(root, lists, pipeline);
   pipeline.normalizer = normalizer_of_json(root.field("normalizer"), where + ": normalizer");
   pipeline.pre_tokenizer = pre_tokenizer_of_json(root.field("pre_tokenizer"),
                                                  where + ": pre_tokenizer", {!pipeline.bytes});

@@ -194,18 +194,20 @@ std::unique_ptr<Tokenizer> tokenizer_from_ranks(std::string_view text, const std
   parts.merges = merges_of(ranks.tokens);
   parts.ignore_merges = true;
   parts.rank_is_result = true;
-  for (const std::string& token : ranks.tokens) parts.tokens.push_back(to_byte_letters(token));
+  std::vector<std::string> tokens;
+  for (const std::string& token : ranks.tokens) tokens.push_back(to_byte_letters(token));
   std::vector<AddedToken> added = special_tokens(chosen, ranks.count);
   for (const AddedToken& token : added) {
     // They stand in the vocabulary too, so that every reader gives them these ids.
     const auto id = static_cast<std::size_t>(token.id);
-    if (id >= parts.tokens.size()) parts.tokens.resize(id + 1);
-    if (!parts.tokens[id].empty()) {
+    if (id >= tokens.size()) tokens.resize(id + 1);
+    if (!tokens[id].empty()) {
       throw Error(ErrorKind::file, fmt::format("{}: the rank {} is that of the special token {}",
                                                where, token.id, token.content));
     }
-    parts.tokens[id] = token.content;
+    tokens[id] = token.content;
   }
+  parts.tokens = std::move(tokens);
   const std::string note = fmt::format(
       "text is cut as {} does ({})", chosen,
       split.empty() ? fmt::format("by its {} ranks; --split says otherwise", ranks.count)

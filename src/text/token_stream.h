@@ -23,6 +23,9 @@ class TokenStream {
   /// Copies ids [begin, begin + out.size()). Safe from several threads. Throws Error(index)
   /// outside.
   virtual void read(std::int64_t begin, std::span<Id> out) const = 0;
+  /// Says that ids [begin, begin + count) are read soon: what must come from a disk is fetched
+  /// meanwhile. Returns at once; changes nothing that read() gives.
+  virtual void prefetch(std::int64_t /*begin*/, std::int64_t /*count*/) const {}
 
   /// [documents + 1], first 0, last size().
   const std::vector<std::int64_t>& boundaries() const { return boundaries_; }
@@ -59,6 +62,7 @@ class FileTokenStream final : public TokenStream {
   FileTokenStream& operator=(const FileTokenStream&) = delete;
   std::int64_t size() const override { return size_; }
   void read(std::int64_t begin, std::span<Id> out) const override;
+  void prefetch(std::int64_t begin, std::int64_t count) const override;
 
  private:
   std::string path_;

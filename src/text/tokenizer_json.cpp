@@ -1,10 +1,12 @@
 #include "text/tokenizer_json.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "lexirow/error.h"
 #include "text/byte_letters.h"
 #include "text/byte_tokenizer.h"
 #include "text/char_tokenizer.h"
@@ -48,10 +50,11 @@ struct Entries {
   SpecialTokens specials;
 };
 
-/// The entries when ids are whole, special tokens have the four own spellings and stand last.
-std::optional<Entries> entries_of(const json& vocab, const json& added) {
+/// The entries when special tokens have the four own spellings and stand last.
+///   vocab  by id; ids without a token are empty
+std::optional<Entries> entries_of(const TokenIndex& vocab, const json& added) {
   Entries entries;
-  std::map<std::string, Id> specials;
+  std::map<std::string, Id, std::less<>> specials;
   for (const json& one : added) {
     const json content = one.is_object() ? one.value("content", json()) : json();
     const json id = one.is_object() ? one.value("id", json()) : json();
@@ -64,32 +67,35 @@ std::optional<Entries> entries_of(const json& vocab, const json& added) {
     entries.specials.*role->id = id.get<Id>();
     specials[role->spelling] = id.get<Id>();
   }
-  std::vector<std::string> by_id(vocab.size());
-  for (const auto& [token, id] : vocab.items()) {
-    const auto special = specials.find(token);
-    if (special != specials.end()) {
-      if (id != special->second) return std::nullopt;
-      by_id.pop_back();
-    } else if (!id.is_number_integer() || id < 0 || token.empty()) {
-      return std::nullopt;
-    }
-  }
-  for (const auto& [token, id] : vocab.items()) {
-    if (specials.contains(token)) continue;
-    if (id >= by_id.size() || !by_id[id.get<std::size_t>()].empty()) return std::nullopt;
-    by_id[id.get<std::size_t>()] = token;
-  }
   // The special ids follow, each once.
   std::set<Id> ids;
-  for (const auto& [spelling, id] : specials) ids.insert(id);
-  const auto ordinary = static_cast<Id>(by_id.size());
+  auto ordinary = static_cast<Id>(vocab.distinct());
+  for (const auto& [spelling, id] : specials) {
+    ids.insert(id);
+    const Id stated = vocab.find(spelling);
+    if (stated != kNoId && stated != id) return std::nullopt;
+    if (stated != kNoId) --ordinary;
+  }
   const auto count = static_cast<Id>(ids.size());
   if (ids.size() != specials.size()) return std::nullopt;
   if (count > 0 && (*ids.begin() != ordinary || *ids.rbegin() != ordinary + count - 1)) {
     return std::nullopt;
   }
-  entries.tokens = std::move(by_id);
+  // All others stand before them, without a hole.
+  if (vocab.size() < static_cast<std::size_t>(ordinary)) return std::nullopt;
+  entries.tokens.assign(vocab.begin(), vocab.begin() + ordinary);
+  for (const std::string& token : entries.tokens) {
+    if (token.empty() || specials.contains(token)) return std::nullopt;
+  }
   return entries;
+}
+
+/// The vocabulary of a model as JSON; nothing where anything in it is odd.
+std::optional<TokenIndex> vocabulary_of(const json& model) {
+  json copy = {{"vocab", model.value("vocab", json())}};
+  ModelLists lists = lift_lists(copy);
+  if (copy.contains("vocab")) return std::nullopt;
+  return std::move(lists.tokens);
 }
 
 std::unique_ptr<Tokenizer> char_from(const Entries& entries) {
@@ -117,7 +123,8 @@ std::unique_ptr<Tokenizer> word_from(Entries entries, WordSplit split) {
 
 /// The tokenizer when the file has exactly the form in which one of the own kinds is written, else
 /// null.
-std::unique_ptr<Tokenizer> own_tokenizer(const json& root) {
+///   lists  of the model; null: they stand in `root`
+std::unique_ptr<Tokenizer> own_tokenizer(const json& root, const ModelLists* lists) {
   for (const char* key : {"model", "pre_tokenizer", "decoder", "added_tokens", "normalizer",
                           "post_processor", "truncation", "padding"}) {
     if (!root.contains(key)) return nullptr;
@@ -127,17 +134,25 @@ std::unique_ptr<Tokenizer> own_tokenizer(const json& root) {
   }
   const json& model = root["model"];
   if (!model.is_object() || model.value("type", json()) != "WordLevel" ||
-      model.value("unk_token", json()) != "<unk>" || !model.contains("vocab") ||
-      !model["vocab"].is_object()) {
+      model.value("unk_token", json()) != "<unk>") {
     return nullptr;
   }
   const std::optional<Form> form = form_of(root["pre_tokenizer"], root["decoder"]);
   if (!form || !root["added_tokens"].is_array()) return nullptr;
-  std::optional<Entries> entries = entries_of(model["vocab"], root["added_tokens"]);
+  std::optional<TokenIndex> lifted;
+  if (lists == nullptr && !(lifted = vocabulary_of(model))) return nullptr;
+  const TokenIndex& vocab = lists == nullptr ? *lifted : lists->tokens;
+  std::optional<Entries> entries = entries_of(vocab, root["added_tokens"]);
   if (!entries) return nullptr;
   if (form->kind == TokenizerKind::character) return char_from(*entries);
   if (form->kind == TokenizerKind::byte) return byte_from(*entries);
   return word_from(std::move(*entries), form->split);
+}
+
+std::unique_ptr<Tokenizer> any_tokenizer(const json& root, ModelLists* lists,
+                                         const std::string& where) {
+  std::unique_ptr<Tokenizer> own = root.is_object() ? own_tokenizer(root, lists) : nullptr;
+  return own != nullptr ? std::move(own) : pipeline_from_json(root, lists, where);
 }
 
 }  // namespace
@@ -200,10 +215,23 @@ ordered_json frame_json(const std::vector<AddedToken>& added) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(const json& root, const std::string& where) {
-  std::unique_ptr<Tokenizer> tokenizer = root.is_object() ? own_tokenizer(root) : nullptr;
-  if (tokenizer == nullptr) tokenizer = pipeline_from_json(root, where);
-  check_stamp(root, *tokenizer, where);
+  const FileStamp stamp(root, nullptr);
+  std::unique_ptr<Tokenizer> tokenizer = any_tokenizer(root, nullptr, where);
+  stamp.check(*tokenizer, where);
   return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_from_lifted(LiftedFile file, const std::string& where) {
+  if (file.rest == nullptr) return nullptr;
+  const FileStamp stamp(*file.rest, &file.lists);
+  if (!stamp.is_quick()) return nullptr;
+  try {
+    std::unique_ptr<Tokenizer> tokenizer = any_tokenizer(*file.rest, &file.lists, where);
+    stamp.check(*tokenizer, where);
+    return tokenizer;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 }  // namespace lexirow::text

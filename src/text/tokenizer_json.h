@@ -1,14 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "text/added_tokens.h"
+#include "text/model_lists.h"
 #include "text/special_tokens.h"
 #include "text/tokenizer.h"
 
 namespace lexirow::text {
+
+/// As tokenizer_from_json(), from a file whose lists were lifted out. Null where anything is wrong
+/// in it, or where its stamp needs the whole file: tokenizer_from_json() then says what.
+std::unique_ptr<Tokenizer> tokenizer_from_lifted(LiftedFile file, const std::string& where);
 
 /// A whole tokenizer.json with a WordLevel model over `tokens` (their ids in order) and `specials`.
 nlohmann::ordered_json tokenizer_json(const nlohmann::ordered_json& pre_tokenizer,

@@ -126,6 +126,14 @@ void fill_batch(const TokenStream& stream, const WindowPlan& plan,
   }
 }
 
+void prefetch_batch(const TokenStream& stream, const WindowPlan& plan,
+                    std::span<const std::int64_t> indices) {
+  for (const std::int64_t index : indices) {
+    const Window window = plan.at(index);
+    stream.prefetch(window.begin - window.carried, window.carried + window.length + 1);
+  }
+}
+
 void check_ids(base::View1<const Id> ids, std::int64_t vocab_size, const Tokenizer* tokenizer) {
   bool outside = false;
   for (const Id id : ids) outside |= id < 0 || id >= vocab_size;

@@ -97,6 +97,10 @@ struct Batch {
 void fill_batch(const TokenStream& stream, const WindowPlan& plan,
                 std::span<const std::int64_t> indices, Batch& batch);
 
+/// Says that these windows are filled soon (TokenStream::prefetch).
+void prefetch_batch(const TokenStream& stream, const WindowPlan& plan,
+                    std::span<const std::int64_t> indices);
+
 /// Really checks every id, in release builds too, once per batch. Throws Error(index): position,
 /// id, number of rows, and the token where a tokenizer is given.
 ///   ids  [N] in

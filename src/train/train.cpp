@@ -197,6 +197,8 @@ TrainResult train_on(const TrainRequest& request, const TrainEvents& events,
                      const std::atomic<bool>& stop) {
   OutputFolder output(request.out, events);
   store::ModelFolder folder = store::open_model(output.path());
+  // A copy owns its memory: a run writes all of it, which through the mapping goes page by page.
+  folder.parameters = model::Parameters<float>(std::as_const(folder.parameters));
   const Settings settings = resumed_settings(folder, request.given);
   std::vector<std::string> corpus = readable_corpus(stored_corpus(folder), output.path());
   if (!request.corpus.empty()) {

@@ -56,11 +56,8 @@ std::int64_t Trainer::batches_per_epoch() const {
   return (plan_.size() + settings_.batch - 1) / settings_.batch;
 }
 
-void Trainer::next_batch() {
-  if (state_.window >= plan_.size()) {
-    ++state_.epoch;
-    state_.window = 0;
-  }
+/// The windows of the batch at the state's place in the epoch.
+void Trainer::list_windows() {
   const text::EpochOrder order(static_cast<std::uint64_t>(settings_.seed), state_.epoch,
                                plan_.size());
   const std::int64_t count = std::min(settings_.batch, plan_.size() - state_.window);
@@ -68,10 +65,23 @@ void Trainer::next_batch() {
   for (std::int64_t i = 0; i < count; ++i) {
     indices_[static_cast<std::size_t>(i)] = order.at(state_.window + i);
   }
+}
+
+void Trainer::next_batch() {
+  if (state_.window >= plan_.size()) {
+    ++state_.epoch;
+    state_.window = 0;
+  }
+  list_windows();
   text::fill_batch(stream_, plan_, indices_, batch_);
   text::check_ids({batch_.ids.data(), {static_cast<std::int64_t>(batch_.ids.size())}},
                   folder_.config.vocab_size, folder_.tokenizer.get());
-  state_.window += count;
+  state_.window += static_cast<std::int64_t>(indices_.size());
+  if (state_.window < plan_.size()) {
+    // The next batch comes from the disk while this one is computed.
+    list_windows();
+    text::prefetch_batch(stream_, plan_, indices_);
+  }
 }
 
 void Trainer::check_loss(const loss::LossSum& loss) const {

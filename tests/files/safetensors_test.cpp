@@ -69,15 +69,65 @@ TEST_F(SafetensorsTest, ReadsBackWhatWasWritten) {
                [&] { (void)file.entry("c"); });
 }
 
-TEST_F(SafetensorsTest, DataStartAtAMultipleOfEight) {
+TEST_F(SafetensorsTest, DataStartAtAMultipleOf64) {
   const float value = 1;
   const std::string path = folder_.path("t.safetensors");
   for (const char* name : {"a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefgh"}) {
     write_safetensors(path, {{name, DType::f32, {1}, &value}}, {});
     const std::string bytes = read_file(path);
-    EXPECT_EQ((bytes.size() - 4) % 8, 0U) << name;
+    EXPECT_EQ((bytes.size() - 4) % 64, 0U) << name;
     EXPECT_EQ(bytes[8], '{') << name;
   }
+}
+
+TEST_F(SafetensorsTest, ValuesAreUsedWhereTheyStandInTheFile) {
+  const std::string path = folder_.path("t.safetensors");
+  const std::vector<float> first(19, 1.5F);
+  const std::vector<float> second = {2, 3, 4};
+  write_safetensors(
+      path, {{"first", DType::f32, {19}, first.data()}, {"second", DType::f32, {3}, second.data()}},
+      {});
+  const std::string before = read_file(path);
+  base::Array<float> mapped;
+  base::Array<float> copied;
+  {
+    const SafetensorsFile file(path);
+    mapped = file.array_f32(file.entry("first"));
+    EXPECT_EQ(mapped.data(), file.entry("first").data);
+    copied = file.array_f32(file.entry("second"));  // at byte 76 of the data
+    EXPECT_NE(copied.data(), file.entry("second").data);
+  }
+  EXPECT_TRUE(mapped.is_borrowed());
+  EXPECT_FALSE(copied.is_borrowed());
+  EXPECT_TRUE(std::equal(mapped.begin(), mapped.end(), first.begin(), first.end()));
+  EXPECT_TRUE(std::equal(copied.begin(), copied.end(), second.begin(), second.end()));
+
+  const base::Array<float> owned = mapped;
+  EXPECT_FALSE(owned.is_borrowed());
+  mapped[0] = 7;
+  EXPECT_EQ(owned[0], 1.5F);
+  EXPECT_EQ(read_file(path), before) << "what is written stays in memory";
+  mapped.resize(5);
+  EXPECT_TRUE(mapped.is_borrowed());
+  mapped.zeroed(20);
+  EXPECT_FALSE(mapped.is_borrowed());
+}
+
+TEST_F(SafetensorsTest, AMappedFileMayBeReplaced) {
+  const std::string path = folder_.path("t.safetensors");
+  const std::vector<float> old(100000, 1);
+  write_safetensors(path, {{"t", DType::f32, {100000}, old.data()}}, {});
+  base::Array<float> mapped;
+  {
+    const SafetensorsFile file(path);
+    mapped = file.array_f32(file.entry("t"));
+  }
+  mapped[99999] = 2;
+  write_safetensors(path, {{"t", DType::f32, {100000}, mapped.data()}}, {});
+  EXPECT_EQ(mapped[0], 1);
+  const SafetensorsFile file(path);
+  const base::Array<float> again = file.array_f32(file.entry("t"));
+  EXPECT_TRUE(std::equal(mapped.begin(), mapped.end(), again.begin(), again.end()));
 }
 
 // SAFE-8

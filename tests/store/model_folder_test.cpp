@@ -4,8 +4,10 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -123,6 +125,40 @@ TEST_F(ModelFolderTest, OpensWhatWasSavedBitForBit) {
       EXPECT_EQ(files::read_file(copy.path + "/" + file), files::read_file(path(file))) << file;
     }
   }
+}
+
+// The file that is mapped where a value stands, as Linux lists it; empty: the process's own memory.
+std::string mapped_file(const void* value) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> begin >> dash >> end;
+    const auto at = reinterpret_cast<std::uintptr_t>(value);
+    if (at >= begin && at < end && line.find('/') != std::string::npos) {
+      return line.substr(line.find('/'));
+    }
+  }
+  return "";
+}
+
+TEST_F(ModelFolderTest, WeightsStandInTheMappedFile) {
+  const ModelFolder saved = small_model(model_);
+  save_model(saved);
+  ModelFolder opened = open_model(model_);
+  const std::string before = files::read_file(path(kModelFile));
+  EXPECT_TRUE(mapped_file(opened.parameters.token_embedding().data()).ends_with(kModelFile));
+  // The next one begins at no multiple of 64 bytes, which is what training counts on.
+  EXPECT_EQ(mapped_file(opened.parameters.mlp().weight0.data()), "");
+  const model::Parameters<float> copy = opened.parameters;
+  EXPECT_EQ(mapped_file(copy.token_embedding().data()), "");
+  // What is written stays in memory until it is saved, also over the file that is mapped.
+  opened.parameters.token_embedding()[0][0] = 3;
+  EXPECT_EQ(files::read_file(path(kModelFile)), before);
+  expect_same_parameters(copy, saved.parameters);
+  save_model(opened);
+  expect_same_parameters(open_model(model_).parameters, opened.parameters);
 }
 
 TEST_F(ModelFolderTest, TheConfigIsForPeople) {

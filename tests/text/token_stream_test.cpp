@@ -239,6 +239,7 @@ TEST(TokenStream, FileAndMemoryReadAlike) {
       for (const TokenStream* stream :
            {static_cast<const TokenStream*>(&file), static_cast<const TokenStream*>(&memory)}) {
         Ids part(3);
+        stream->prefetch(1, 3);
         stream->read(1, part);
         EXPECT_EQ(part, (Ids{largest - 1, 0, largest}));
         EXPECT_HOLDS(error_of(ErrorKind::index, [&] { stream->read(3, part); }),
