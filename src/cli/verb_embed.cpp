@@ -15,7 +15,8 @@ namespace {
 std::string lines_listed(const inspect::EmbeddedLines& result) {
   constexpr std::size_t kListedEmpty = 5;
   const std::vector<std::int64_t>& lines = result.empty_lines;
-  const auto end = lines.begin() + static_cast<std::ptrdiff_t>(std::min(kListedEmpty, lines.size()));
+  const auto end =
+      lines.begin() + static_cast<std::ptrdiff_t>(std::min(kListedEmpty, lines.size()));
   return fmt::format("{}{}", fmt::join(lines.begin(), end, ", "),
                      result.empty > std::int64_t{kListedEmpty} ? " ..." : "");
 }

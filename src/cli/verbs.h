@@ -15,6 +15,7 @@ Verb train_verb();
 Verb eval_verb();
 Verb generate_verb();
 Verb info_verb();
+Verb plan_verb();
 Verb near_verb();
 Verb similar_verb();
 Verb embed_verb();

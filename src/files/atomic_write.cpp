@@ -88,6 +88,29 @@ void AtomicFile::commit() {
   sync_folder(path_);
 }
 
+StagedFile::StagedFile(std::string path) {
+  if (is_folder(path)) throw_io_error(path, "write", EISDIR);
+  std::string temporary;
+  ::close(create_beside(hidden_prefix(path), temporary));
+  moves_.emplace_back(std::move(temporary), std::move(path));
+}
+
+StagedFile::~StagedFile() {
+  for (const auto& [from, to] : moves_) unlink(from.c_str());
+}
+
+void StagedFile::also(std::string from, std::string to) {
+  moves_.emplace_back(std::move(from), std::move(to));
+}
+
+void StagedFile::commit() {
+  for (const auto& [from, to] : moves_) {
+    if (std::rename(from.c_str(), to.c_str()) != 0) throw_io_error(to, "replace", errno);
+  }
+  sync_folder(moves_.front().second);
+  moves_.clear();
+}
+
 void write_file_atomically(const std::string& path, std::string_view contents) {
   AtomicFile file(path, static_cast<std::int64_t>(contents.size()));
   file.write(contents);

@@ -195,9 +195,10 @@ void place_values(std::string_view rest, const std::string& where, NpyArray& arr
 // the end. NumPy wants the values to begin at a multiple of 64 bytes.
 constexpr std::size_t kNpyHeadBytes = 128;
 
-std::string npy_head(std::int64_t rows, std::int64_t dim) {
+std::string npy_head(DType dtype, std::int64_t rows, std::int64_t dim) {
   std::string header =
-      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, dim);
+      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}, {}), }}",
+                  dtype_bytes(dtype), rows, dim);
   const std::size_t before = kNpyMagic.size() + 4;
   header.resize(kNpyHeadBytes - before - 1, ' ');
   header += '\n';
@@ -257,29 +258,44 @@ std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr
   return rows_of_stored(stored, std::move(owner));
 }
 
-NpyWriter::NpyWriter(const std::string& path, std::int64_t dim, std::int64_t expected_rows)
+NpyWriter::NpyWriter(const std::string& path, std::int64_t dim, DType dtype,
+                     std::int64_t expected_rows)
     : dim_(dim),
-      file_(path, static_cast<std::int64_t>(kNpyHeadBytes) +
-                      expected_rows * dim * static_cast<std::int64_t>(sizeof(float))) {
-  file_.write(npy_head(0, dim_));
+      dtype_(dtype),
+      file_(path,
+            static_cast<std::int64_t>(kNpyHeadBytes) + expected_rows * dim * dtype_bytes(dtype)) {
+  if (dtype != DType::f32 && dtype != DType::f16) {
+    throw Error(ErrorKind::argument,
+                fmt::format("{}: npy holds no {}; NumPy has F32 and F16", path, dtype_name(dtype)));
+  }
+  file_.write(npy_head(dtype_, 0, dim_));
 }
 
 void NpyWriter::append(const float* values, std::int64_t rows) {
-  file_.write(values, rows * dim_ * static_cast<std::int64_t>(sizeof(float)));
+  const std::int64_t count = rows * dim_;
   rows_ += rows;
+  if (dtype_ == DType::f32) {
+    file_.write(values, count * static_cast<std::int64_t>(sizeof(float)));
+    loss_.values += count;
+    return;
+  }
+  narrowed_.resize(static_cast<std::size_t>(count * dtype_bytes(dtype_)));
+  narrow(dtype_, values, count, narrowed_.data(), loss_);
+  file_.write(narrowed_.data(), static_cast<std::int64_t>(narrowed_.size()));
 }
 
 void NpyWriter::commit() {
-  file_.replace(0, npy_head(rows_, dim_));
+  file_.replace(0, npy_head(dtype_, rows_, dim_));
   file_.commit();
 }
 
-void write_npy(const std::string& path, const RowSource& rows) {
-  NpyWriter writer(path, rows.dim(), rows.rows());
+NarrowingLoss write_npy(const std::string& path, const RowSource& rows, DType dtype) {
+  NpyWriter writer(path, rows.dim(), dtype, rows.rows());
   for_each_block(rows, [&](std::int64_t, std::int64_t count, const float* values) {
     writer.append(values, count);
   });
   writer.commit();
+  return writer.loss();
 }
 
 }  // namespace lexirow::files

@@ -67,7 +67,7 @@ struct StoredArray {
   std::int64_t dim = 0;
   bool by_columns = false;  ///< Fortran's order: a column is contiguous
   bool swapped = false;     ///< big-endian values
-  bool mapped = false;      ///< the bytes stand in a mapped file
+  bool mapped = false;      ///< the bytes stand in a mapped file, and nobody writes to them
 };
 
 /// `owner` keeps the bytes alive.

@@ -30,7 +30,7 @@ class Groups {
     return row;
   }
   void join(std::int64_t a, std::int64_t b) {
-    const auto [low, high] = std::minmax(root(a), root(b));
+    const auto [low, high] = std::minmax({root(a), root(b)});
     parent_[std::size_t(high)] = low;  // the first row stands for its group
   }
   // Groups of two or more.
@@ -59,8 +59,8 @@ class RowReader {
   double distance(std::int64_t a, std::int64_t b) {
     table_.read(a, a + 1, a_.data());
     table_.read(b, b + 1, b_.data());
-    table_.release(a, a + 1);
-    table_.release(b, b + 1);
+    // A page may hold parts of several rows, so all are released together, now and then.
+    if (++reads_ % kReadsUntilRelease == 0) table_.release(0, table_.rows());
     double sum = 0;
     for (std::size_t j = 0; j < a_.size(); ++j) {
       const double step = static_cast<double>(a_[j]) - static_cast<double>(b_[j]);
@@ -72,9 +72,12 @@ class RowReader {
   std::int64_t values() const { return values_; }
 
  private:
+  static constexpr std::int64_t kReadsUntilRelease = 4096;
+
   const files::RowSource& table_;
   std::vector<float> a_, b_;
   std::int64_t values_ = 0;
+  std::int64_t reads_ = 0;
 };
 
 // Joins equal rows and returns the rows that stand for all that are finite and not zero.

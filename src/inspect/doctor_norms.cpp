@@ -188,9 +188,11 @@ void examine_unused(base::ThreadPool& pool, const ExaminedTable& table,
     (is_known ? own : others).push_back(distances[std::size_t(row)]);
   }
   if (others.empty() || own.empty()) return;
-  const double reach = quantile(own, 0.9);
+  // As near as most of them, and half as far again: others are four times as far at the least.
+  const double most = quantile(own, 0.9);
+  const double reach = 1.5 * most;
   // Rows as they were drawn lie all about: there is no place at which to look for others.
-  if (reach > kTight * place.length() || quantile(others, 0.5) < kFarther * reach) return;
+  if (most > kTight * place.length() || quantile(others, 0.5) < kFarther * most) return;
   std::vector<std::int64_t> found;
   for (std::int64_t row = 0; row < table.figures.rows; ++row) {
     if (!table.figures.is_usable(row) || row == table.pad) continue;

@@ -154,17 +154,17 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
   if (!subject.ledger) return;
   const store::Table& table = subject.table;
   std::vector<std::int64_t> never;
-  std::vector<std::int64_t> spare;  // tokens that are there so that any text can be encoded
+  std::vector<std::int64_t> spare;  // of tokens that no text need hold
+  std::vector<bool> blocks;
+  if (table.tokenizer != nullptr) blocks = text::building_blocks(*table.tokenizer);
   const std::int64_t size = table.has_tokens() ? table.token_count() : table.row_count();
   for (std::int64_t id = 0; id < size; ++id) {
     if (subject.ledger->updates[std::size_t(id)] > 0 || id == subject.pad_row()) continue;
     const auto& roles = subject.other_roles;
     const bool role = std::find(roles.begin(), roles.end(), id) != roles.end() ||
                       (!subject.pads.empty() && id == subject.pads.back().id);
-    const bool byte =
-        table.tokenizer != nullptr && table.tokenizer->kind() != text::TokenizerKind::character &&
-        table.tokenizer->kind() != text::TokenizerKind::word && table.token(id).size() == 1;
-    (role || byte ? spare : never).push_back(id);
+    const bool block = std::size_t(id) < blocks.size() && blocks[std::size_t(id)];
+    (role || block ? spare : never).push_back(id);
   }
   if (!never.empty()) {
     findings.push_back(
@@ -177,8 +177,8 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
   if (!spare.empty()) {
     findings.push_back(
         {"never_updated", Severity::note, "input", spare,
-         fmt::format("{} of single bytes or special tokens that training never read, by the "
-                     "ledger: they are there so that any text can be encoded",
+         fmt::format("{} of special tokens, single bytes or parts of longer tokens that training "
+                     "never read, by the ledger: no text need hold them",
                      base::counted(std::int64_t(spare.size()), "row"))});
   }
 }

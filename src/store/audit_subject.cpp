@@ -75,8 +75,9 @@ void read_own_config(AuditSubject& subject, const Json& config) {
   subject.config_rows = whole_number(*architecture, "vocab_size");
   const auto tied = architecture->find("tied");
   if (tied != architecture->end() && tied->is_boolean()) subject.tied = tied->get<bool>();
-  subject.pads.push_back(
-      {kConfigFile, whole_number(*architecture, "pad_id").value_or(std::int64_t{kNoId})});
+  // Without a pad row nothing is frozen, whatever the tokenizer pads with.
+  const auto pad = whole_number(*architecture, "pad_id");
+  if (pad) subject.pads.push_back({kConfigFile, *pad});
   subject.keeps_pad_row = architecture->value("pad_row", Json("zero")) == "keep";
 }
 
@@ -138,9 +139,12 @@ void read_tokenizer_roles(AuditSubject& subject) {
   const auto& tokenizer = subject.table.tokenizer;
   if (tokenizer == nullptr) return;
   const text::SpecialTokens& specials = tokenizer->specials();
-  // A tokenizer of others need not say which token pads.
-  if (subject.own_folder || specials.pad != kNoId) {
+  // A tokenizer of others need not say which token pads; a model of ours may have no pad row.
+  const bool stated = subject.own_folder ? !subject.pads.empty() : specials.pad != kNoId;
+  if (stated) {
     subject.pads.push_back({"tokenizer", specials.pad});
+  } else if (specials.pad != kNoId) {
+    subject.other_roles.push_back(specials.pad);
   }
   for (const Id id : {specials.unk, specials.bos, specials.eos}) {
     if (id != kNoId) subject.other_roles.push_back(id);

@@ -6,6 +6,7 @@
 
 #include "lexirow/error.h"
 #include "text/bpe_model.h"
+#include "text/byte_tokenizer.h"
 #include "text/pipeline_tokenizer.h"
 #include "text/special_tokens.h"
 #include "text/utf8.h"
@@ -93,6 +94,28 @@ std::vector<Id> unreachable_tokens(base::ThreadPool& pool, const Tokenizer& toke
   std::vector<Id> all;
   for (const std::vector<Id>& some : found) all.insert(all.end(), some.begin(), some.end());
   return all;
+}
+
+std::vector<bool> building_blocks(const Tokenizer& tokenizer) {
+  std::vector<bool> blocks(static_cast<std::size_t>(tokenizer.vocab_size()), false);
+  const auto add = [&](Id id) { blocks[static_cast<std::size_t>(id)] = true; };
+  if (tokenizer.kind() == TokenizerKind::byte) {
+    for (Id id = 0; id < ByteTokenizer::kBytes; ++id) add(id);
+  }
+  const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  if (pipeline == nullptr) return blocks;
+  const auto* bpe = dynamic_cast<const BpeModel*>(&pipeline->model());
+  if (bpe != nullptr) {
+    for (const BpeMerge& merge : bpe->parts().merges) {
+      add(merge.left);
+      add(merge.right);
+    }
+  }
+  // The own byte tokenizer, read from its file by others' rules, is one of single bytes too.
+  for (Id id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (tokenizer.token_bytes(id).size() == 1 && !pipeline->is_added(id)) add(id);
+  }
+  return blocks;
 }
 
 }  // namespace lexirow::text

@@ -14,4 +14,10 @@ namespace lexirow::text {
 /// model that is not byte-level: none is named that could stand in an encoding of bytes.
 std::vector<Id> unreachable_tokens(base::ThreadPool& pool, const Tokenizer& tokenizer);
 
+/// True for the tokens that are there so that others can be, or any text can be encoded: the bytes
+/// of a byte tokenizer, and of a byte-pair one its symbols and the parts of its merges. That a text
+/// holds none of them alone is as it should be.
+///   returns [vocab_size]
+std::vector<bool> building_blocks(const Tokenizer& tokenizer);
+
 }  // namespace lexirow::text
