@@ -16,6 +16,8 @@ namespace lexirow::train {
 
 // What the settings mean to each folder. They are validated already.
 
+/// The hidden layers. Throws Error(argument) for an activation that there is not.
+logits::MlpForm mlp_form(const Settings& settings);
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);
 optim::OptimizerConfig optimizer_config(const Settings& settings);
 /// `steps` of the first run, where the settings name no schedule steps.
