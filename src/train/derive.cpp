@@ -8,6 +8,16 @@
 
 namespace lexirow::train {
 
+logits::MlpForm mlp_form(const Settings& settings) {
+  logits::MlpForm form;
+  form.layers = settings.layers;
+  form.activation = logits::parse_activation(settings.activation);
+  form.residual = settings.residual;
+  form.layer_norm = settings.layer_norm;
+  form.dropout = settings.dropout;
+  return form;
+}
+
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer) {
   return model_config(settings, tokenizer.vocab_size(), tokenizer.specials().pad);
 }
@@ -18,6 +28,7 @@ model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_siz
   config.dim = settings.dim;
   config.mixer = context::parse_mixer(settings.mixer);
   config.hidden = settings.hidden;
+  config.mlp = mlp_form(settings);
   config.skip = settings.skip;
   config.tied = settings.tied;
   config.bias = settings.bias;

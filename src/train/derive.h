@@ -16,6 +16,8 @@ namespace lexirow::train {
 
 // What the settings mean to each folder. They are validated already.
 
+/// The hidden layers. Throws Error(argument) for an activation that there is not.
+logits::MlpForm mlp_form(const Settings& settings);
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);
 /// The same for a vocabulary that is known by its size and pad id alone.
 model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_size, Id pad_id);

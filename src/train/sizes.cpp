@@ -31,7 +31,12 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
       base::checked_product({v, d, kFloat}, "token_embedding.weight") / kFloat;
   std::int64_t dense = config.bias ? v : 0;
   if (!config.tied) dense += table;
-  if (h > 0) dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
+  const logits::MlpForm& mlp = config.mlp;
+  if (h > 0) {
+    dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
+    dense += (mlp.layers - 1) * (base::checked_product({h, h}, "mixer.2.weight") + h);
+    dense += mlp.norms() * 2 * h;
+  }
 
   Sizes sizes;
   sizes.parameters = table + dense;
@@ -42,10 +47,12 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   const std::int64_t row_values = settings.optimizer == "adagrad-row" ? table - v : 0;
   sizes.moment_bytes = base::checked_product(
       {states_per_value(settings), sizes.parameters - row_values, kFloat}, "optimizer state");
-  // Rows, context, two hidden layers and the head's input, each with its gradient; the logits are
-  // held for a few chunks of tokens only.
-  const std::int64_t width = d + f + 2 * h + d;
-  sizes.activation_bytes = base::checked_product({2, n, width, kFloat}, "activations");
+  // Rows, context and the head's input, each with its gradient; of a hidden layer its sums, their
+  // gradient and its output; the norms. The logits are held for a few chunks of tokens only.
+  const std::int64_t of_layers = h == 0 ? 0 : (3 * mlp.layers + mlp.norms()) * h;
+  const std::int64_t of_gradients = (mlp.residual ? h : 0) + (mlp.norms() > 0 ? h : 0);
+  const std::int64_t width = 2 * (d + f + d) + of_layers + of_gradients;
+  sizes.activation_bytes = base::checked_product({n, width, kFloat}, "activations");
   sizes.training_bytes =
       sizes.weight_bytes + sizes.gradient_bytes + sizes.moment_bytes + sizes.activation_bytes;
   return sizes;

@@ -102,7 +102,9 @@ void Trainer::check_loss(const loss::LossSum& loss) const {
 
 void Trainer::step() {
   next_batch();
-  const model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+  model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+  view.dropout = {true, static_cast<std::uint64_t>(settings_.seed),
+                  static_cast<std::uint64_t>(state_.step)};
   gradients_.clear();
   const loss::LossSum loss = model::evaluate_with_gradients<float>(
       pool_, folder_.config, folder_.parameters, view, workspace_, gradients_);

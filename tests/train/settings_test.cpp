@@ -154,6 +154,12 @@ TEST(Presets, RefusesWhatCannotBe) {
   const std::vector<std::pair<Given, std::string>> cases = {
       {{{"mixer", "full-mean"}}, "--allow-leak"},
       {{{"mixer", "concat:4"}, {"hidden", "0"}}, "--hidden H"},
+      {{{"mixer", "mean"}, {"hidden", "0"}, {"layers", "2"}}, "--layers"},
+      {{{"layers", "0"}}, "layers: got 0"},
+      {{{"residual", "true"}}, "residual"},
+      {{{"layer-norm", "true"}, {"layers", "1"}}, "layer-norm"},
+      {{{"dropout", "1"}}, "dropout: got 1"},
+      {{{"activation", "tanh"}}, "--activation"},
       {{{"tied", "true"}, {"row-updates", "lazy"}}, "--row-updates lazy"},
       {{{"dim", "0"}}, "--dim: got 0"},
       {{{"lr", "-1"}}, "--lr: got -1"},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/network.h"
 #include "optim/optimizer.h"
 #include "train/model_slots.h"
 
@@ -60,6 +61,39 @@ TEST(ModelSizes, AreWhatIsReallyHeld) {
       EXPECT_EQ(sizes.parameters, parameters.count());
       EXPECT_EQ(sizes.moment_bytes, 4 * state) << name << (tied ? " tied" : "");
     }
+  }
+}
+
+TEST(ModelSizes, OfHiddenLayersAreWhatIsReallyHeld) {
+  Settings settings;
+  settings.batch = 4;
+  settings.context = 8;
+  model::ModelConfig config;
+  config.vocab_size = 30;
+  config.dim = 6;
+  config.mixer = context::parse_mixer("concat:3");
+  config.hidden = 16;
+  for (const logits::MlpForm& form :
+       {logits::MlpForm(), logits::MlpForm{.layers = 2},
+        logits::MlpForm{.layers = 3, .residual = true},
+        logits::MlpForm{.layers = 4, .residual = true, .layer_norm = true}}) {
+    config.mlp = form;
+    const model::Parameters<float> parameters(config);
+    EXPECT_EQ(model_sizes(config, settings).parameters, parameters.count()) << form.layers;
+    base::ThreadPool pool(1);
+    model::Workspace<float> workspace;
+    model::Gradients<float> gradients(config);
+    const std::vector<Id> ids(32, 3);
+    model::BatchView batch;
+    batch.ids = batch.labels = {ids.data(), {4, 8}};
+    model::evaluate_with_gradients<float>(pool, config, parameters, batch, workspace, gradients);
+    const logits::MlpWorkspace<float>& mlp = workspace.mlp;
+    const std::int64_t values = workspace.hidden.size() + workspace.d_hidden.size() +
+                                workspace.context.size() + workspace.d_context.size() +
+                                workspace.out.size() + workspace.d_out.size() + mlp.before.size() +
+                                mlp.activated.size() + mlp.normed.size() + mlp.d_before.size() +
+                                mlp.d_state.size() + mlp.d_normed.size();
+    EXPECT_EQ(model_sizes(config, settings).activation_bytes, 4 * values) << form.layers;
   }
 }
 
