@@ -38,7 +38,7 @@ std::string StartRows::description(const model::ModelConfig& config) const {
   std::string text = fmt::format("table {} ({}): {} of {} start from its rows", table_.path,
                                  table_.format, matched(), base::counted(tokens_, "token"));
   if (matched() < tokens_) {
-    text += fmt::format(", {} from what {} drawn", tokens_ - matched(),
+    text += fmt::format(", the other {} {} drawn", tokens_ - matched(),
                         tokens_ - matched() == 1 ? "is" : "are");
   }
   if (config.pad_id != kNoId) {

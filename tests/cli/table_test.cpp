@@ -133,7 +133,7 @@ TEST(TableVerbs, NearLeavesOutRowsWithoutATokenUnlessTheyAreNamed) {
   EXPECT_EQ(nearest(json), (std::vector<std::string>{"man", "woman"}));
   EXPECT_EQ(json["surplus_rows"], 3);
   EXPECT_EQ(nearest(place.run(near + "--id 3").json()),
-            (std::vector<std::string>{"king", "woman", "man"}));
+            (std::vector<std::string>{"woman", "king", "man"}));
 }
 
 TEST(TableVerbs, ConvertNarrowsAndSaysWhatThatLoses) {

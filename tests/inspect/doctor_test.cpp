@@ -376,7 +376,8 @@ TEST_F(DoctorTest, TellsRowsThatTrainingNeverReadByTheLedger) {
   const Diagnosis diagnosis = diagnose(folder_.path("model"));
   const store::AuditSubject subject = store::open_audit_subject(folder_.path("model"));
   std::string never;
-  for (const std::int64_t id : found_in(diagnosis)["warning never_updated input"]) {
+  Found found = found_in(diagnosis);
+  for (const std::int64_t id : found["warning never_updated input"]) {
     never += subject.table.token(id);
   }
   EXPECT_EQ(never, ",:qz");

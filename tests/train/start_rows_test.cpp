@@ -46,10 +46,10 @@ TEST(StartRows, AreFoundByTheNamesOfTokens) {
   EXPECT_EQ(table.row(*table.find("n")), rows.row(*rows.find("n")));
   EXPECT_EQ(model.parameters.head_weight()[3][1], plain.parameters.head_weight()[3][1]);
   const std::int64_t tokens = table.row_count();
-  EXPECT_NE(
-      run.all_notices().find("3 of " + std::to_string(tokens) + " tokens start from its rows, " +
-                             std::to_string(tokens - 3) + " from what are drawn"),
-      std::string::npos)
+  EXPECT_NE(run.all_notices().find("3 of " + std::to_string(tokens) +
+                                   " tokens start from its rows, the other " +
+                                   std::to_string(tokens - 3) + " are drawn"),
+            std::string::npos)
       << run.all_notices();
 }
 
