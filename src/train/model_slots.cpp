@@ -12,8 +12,9 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
   const std::vector<model::NamedTensor<T>> dense = gradients.dense.tensors();
   for (const model::NamedTensor<T>& value : parameters.tensors()) {
     const bool is_table = value.values.data() == table;
+    if (is_table) slots.pad_slot = value.name;
     if (is_table && !config.tied) {
-      slots.table = {value.name, parameters.token_embedding(), &gradients.rows};
+      slots.tables.push_back({value.name, parameters.token_embedding(), &gradients.rows});
       continue;
     }
     const auto gradient = std::find_if(dense.begin(), dense.end(), [&](const auto& candidate) {
@@ -21,7 +22,6 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
     });
     slots.dense.push_back(
         {value.name, value.values, gradient->values, is_table ? config.dim : std::int64_t{0}});
-    if (is_table) slots.pad_slot = value.name;
   }
   slots.pad_id = config.pad_id;
   slots.dim = config.dim;
@@ -31,8 +31,8 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
 template <Real T>
 void take_unsummed_rows(const model::Workspace<T>& workspace, std::int64_t ids_count,
                         optim::Slots<T>& slots) {
-  slots.table.gradient = nullptr;
-  slots.table.unsummed = {&workspace.plan, workspace.d_hidden.view(ids_count, slots.dim)};
+  slots.tables.front().gradient = nullptr;
+  slots.tables.front().unsummed = {&workspace.plan, workspace.d_hidden.view(ids_count, slots.dim)};
 }
 
 template optim::Slots<float> model_slots(const model::ModelConfig&, model::Parameters<float>&,
