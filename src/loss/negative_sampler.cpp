@@ -57,10 +57,7 @@ void NegativeSampler::draw(std::uint64_t seed, std::int64_t step, Negatives& neg
     negatives.ids.push_back(static_cast<Id>(at));
   }
   std::sort(negatives.ids.begin(), negatives.ids.end());
-  negatives.log_expected.clear();
-  for (const Id id : negatives.ids) {
-    negatives.log_expected.push_back(log_expected(id, negatives.draws));
-  }
+  negatives.sampler = this;
 }
 
 float NegativeSampler::log_expected(Id id, double draws) const {

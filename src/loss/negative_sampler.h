@@ -7,11 +7,13 @@
 
 namespace lexirow::loss {
 
+class NegativeSampler;
+
 /// The ids that a batch is scored against instead of the whole vocabulary.
 struct Negatives {
-  std::vector<Id> ids;              ///< [K] distinct, ascending
-  std::vector<float> log_expected;  ///< [K] log of how often each is expected among the draws
-  double draws = 0;                 ///< draws it took to find K distinct ids
+  std::vector<Id> ids;                       ///< [K] distinct, ascending
+  double draws = 0;                          ///< draws it took to find K distinct ids
+  const NegativeSampler* sampler = nullptr;  ///< that drew them, which outlives them
 };
 
 /// Draws negatives by how often each id occurs in the training text (unigram), to a power.

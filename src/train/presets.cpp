@@ -8,6 +8,7 @@
 #include "context/mixer.h"
 #include "lexirow/error.h"
 #include "text/vocabulary.h"
+#include "train/derive.h"
 
 namespace lexirow::train {
 
@@ -142,6 +143,7 @@ void validate_model(const Settings& settings) {
                       settings.mixer, mixer.window));
   require(!settings.skip || settings.hidden > 0,
           "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
+  negatives_of(settings);
   require(!(settings.tied && settings.row_updates == "lazy"),
           "--row-updates lazy: a tied table gets a gradient in every row at every step; leave out "
           "--tied or use --row-updates dense");

