@@ -53,6 +53,11 @@ measure::CaseSizes sizes_of(const Arguments& arguments) {
   train::Settings& settings = sizes.settings;
   settings.dim = arguments.integer("dim");
   settings.hidden = arguments.has("hidden") ? arguments.integer("hidden") : settings.dim;
+  settings.layers = arguments.integer("layers");
+  settings.activation = arguments.text("activation");
+  settings.residual = arguments.flag("residual");
+  settings.layer_norm = arguments.flag("layer-norm");
+  settings.dropout = arguments.real("dropout");
   settings.batch = arguments.integer("batch");
   settings.context = arguments.integer("context");
   settings.stride = settings.context;
@@ -157,6 +162,39 @@ Option size_option(const std::string& name, const std::string& fallback, const s
           .group = "Sizes"};
 }
 
+/// What shapes the hidden layers, as in `train`.
+std::vector<Option> layer_options() {
+  return {{.name = "layers",
+           .value = "L",
+           .type = ValueType::integer,
+           .fallback = "1",
+           .help = "hidden layers of the MLP",
+           .least = 1,
+           .group = "Sizes"},
+          {.name = "activation",
+           .value = "gelu|relu",
+           .fallback = "gelu",
+           .help = "what follows each hidden layer",
+           .group = "Sizes"},
+          {.name = "residual",
+           .type = ValueType::flag,
+           .fallback = "false",
+           .help = "hidden layers add to what they read",
+           .group = "Sizes"},
+          {.name = "layer-norm",
+           .type = ValueType::flag,
+           .fallback = "false",
+           .help = "normalise what hidden layers read",
+           .group = "Sizes"},
+          {.name = "dropout",
+           .value = "P",
+           .type = ValueType::real,
+           .fallback = "0",
+           .help = "share of hidden units left out",
+           .least = 0,
+           .group = "Sizes"}};
+}
+
 std::vector<Option> size_options() {
   std::vector<Option> options = {
       size_option("vocab-size", "50257", "rows of the table, V", 2),
@@ -165,6 +203,7 @@ std::vector<Option> size_options() {
       size_option("batch", "8", "sequences of a batch, B"),
       size_option("context", "256", "tokens of a sequence, T; of generate: tokens read before"),
   };
+  for (Option& option : layer_options()) options.push_back(std::move(option));
   options.push_back({.name = "mixer",
                      .value = "NAME",
                      .fallback = "mean",

@@ -40,14 +40,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::string mlp_text(const model::ModelConfig& config) {
+  if (config.hidden == 0) return "no MLP";
+  const logits::MlpForm& form = config.mlp;
+  if (form == logits::MlpForm()) return fmt::format("MLP of {}", config.hidden);
+  return fmt::format("MLP of {} x {} ({}{}{}{})", form.layers, config.hidden,
+                     logits::activation_name(form.activation), form.residual ? ", residual" : "",
+                     form.layer_norm ? ", layer norm" : "",
+                     form.dropout > 0 ? fmt::format(", dropout {}", form.dropout) : "");
+}
+
 void print_info(const store::ModelFolder& folder, const train::Sizes& sizes,
                 const train::Settings& settings) {
   const model::ModelConfig& config = folder.config;
   print(fmt::format("{}: {} ({}), rows of {}, mixer {}, {}, head {}{}{}\n\n", folder.path,
                     counted(config.vocab_size, "token"),
                     text::tokenizer_kind_name(folder.tokenizer->kind()), config.dim,
-                    context::mixer_name(config.mixer),
-                    config.hidden > 0 ? fmt::format("MLP of {}", config.hidden) : "no MLP",
+                    context::mixer_name(config.mixer), mlp_text(config),
                     config.tied ? "tied to the rows" : "of its own",
                     config.bias ? " with bias" : "", config.skip ? ", current row added" : ""));
   Table table({"tensor", "shape", "dtype"}, "lll");

@@ -131,7 +131,7 @@ Outcome run_blocks(const Setting& setting) {
       {"table [V, D]", {v, kBlocksDim}, model.parameters().token_embedding().size()},
       {"rows [B, T, D]", {b, t, kBlocksDim}, model.workspace().hidden.size()},
       {"context [B, T, D]", {b, t, kBlocksDim}, model.workspace().context.size()},
-      {"hidden layer [B, T, H]", {b, t, kHidden}, model.workspace().activated.size()},
+      {"hidden layer [B, T, H]", {b, t, kHidden}, model.workspace().mlp.activated.size()},
       {"what the head reads [B, T, D]", {b, t, kBlocksDim}, model.workspace().out.size()},
       {"labels [B, T]", {b, t}, static_cast<std::int64_t>(batch.labels.size())},
       {"gradient of the rows [B, T, D]", {b, t, kBlocksDim}, model.workspace().d_hidden.size()},

@@ -99,7 +99,7 @@ Seen look(base::ThreadPool& pool, const model::ModelConfig& config,
   if (change != nullptr) {
     change->apply(model.parameters().token_embedding());
     // The layer that reads a context reads the rows: means change along with them.
-    change->undo_in_reader(config.hidden > 0 ? model.parameters().mlp().weight0
+    change->undo_in_reader(config.hidden > 0 ? model.parameters().mlp().linears.front().weight
                                              : model.parameters().head_weight());
   }
   Seen seen{model.logits(batch), {}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "context/mixer.h"
+#include "kernels/layer_ops.h"
 #include "kernels/vector_ops.h"
 #include "lexirow/error.h"
 
@@ -49,7 +50,7 @@ void add_row(const float* row, double sign, std::vector<double>& sum) {
 
 Stream::Stream(base::ThreadPool& pool, const model::ModelConfig& config,
                const model::Parameters<float>& parameters, std::int64_t context_limit)
-    : pool_(pool), config_(config), parameters_(parameters) {
+    : pool_(pool), config_(config), parameters_(parameters), mlp_(parameters.mlp()) {
   if (context::leaks_future(config.mixer)) {
     throw Error(
         ErrorKind::argument,
@@ -158,17 +159,41 @@ void Stream::mix(float* context) const {
   }
 }
 
+/// logits::mlp_forward for one position, from context_ to hidden_.
+void Stream::run_mlp() {
+  const logits::MlpForm& form = config_.mlp;
+  const std::int64_t width = config_.hidden;
+  const float* input = context_.data();
+  for (std::int64_t layer = 0; layer < form.layers; ++layer) {
+    const auto& linear = mlp_.linears[static_cast<std::size_t>(layer)];
+    matrix_vector(pool_, linear.weight, linear.bias, input, layer_);
+    if (form.activation == logits::Activation::gelu) {
+      kernels::gelu(width, layer_.data(), layer_.data());
+    } else {
+      kernels::relu(width, layer_.data(), layer_.data());
+    }
+    if (form.residual && layer > 0) kernels::add(width, state_.data(), layer_.data());
+    std::swap(state_, layer_);
+    input = state_.data();
+    if (layer >= form.norms()) continue;
+    const auto& norm = mlp_.norms[static_cast<std::size_t>(layer)];
+    normed_.resize(state_.size());
+    float mean = 0;
+    float inverse_deviation = 0;
+    kernels::layer_norm(1, width, state_.data(), norm.weight.data(), norm.bias.data(),
+                        normed_.data(), &mean, &inverse_deviation);
+    input = normed_.data();
+  }
+  matrix_vector(pool_, mlp_.linears.back().weight, mlp_.linears.back().bias, input, hidden_);
+}
+
 base::View1<const float> Stream::hidden() {
   if (hidden_fresh_) return {hidden_.data(), {config_.dim}};
   mix(context_.data());
   if (config_.hidden == 0) {
     hidden_ = context_;
   } else {
-    const logits::MlpViews<const float> mlp = parameters_.mlp();
-    matrix_vector(pool_, mlp.weight0, mlp.bias0, context_.data(), before_);
-    activated_.resize(before_.size());
-    kernels::gelu(config_.hidden, before_.data(), activated_.data());
-    matrix_vector(pool_, mlp.weight2, mlp.bias2, activated_.data(), hidden_);
+    run_mlp();
     if (config_.skip && position_ > 0) kernels::add(config_.dim, last_row_, hidden_.data());
   }
   hidden_fresh_ = true;

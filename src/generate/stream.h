@@ -42,6 +42,7 @@ class Stream {
   const float* ring_row(std::int64_t position) const;
   void push_ring(const float* row);
   void mix(float* context) const;
+  void run_mlp();
 
   base::ThreadPool& pool_;
   const model::ModelConfig& config_;
@@ -52,7 +53,8 @@ class Stream {
   std::vector<float> ring_;  // [min(position, limit), D]; empty for none and a mean without limit
   std::vector<double> sum_;  // [D] of the visible rows (mean)
   std::vector<double> next_sum_;  // [D] of the rows since the ring began anew (mean with a limit)
-  std::vector<float> context_, before_, activated_, hidden_, logits_;
+  logits::MlpViews<const float> mlp_;
+  std::vector<float> context_, state_, layer_, normed_, hidden_, logits_;
   bool hidden_fresh_ = false;  // hidden_ belongs to position_
   bool logits_fresh_ = false;
 };

@@ -53,14 +53,15 @@ const std::vector<CaseEntry>& case_list() {
        {"vocab-size", "dim", "batch", "context"}},
       {"step",
        "one training step: batch, loss, gradient, update",
-       {"vocab-size", "dim", "hidden", "batch", "context", "mixer", "tied", "optimizer",
-        "row-updates", "clip"}},
+       {"vocab-size", "dim", "hidden", "layers", "activation", "residual", "layer-norm", "dropout",
+        "batch", "context", "mixer", "tied", "optimizer", "row-updates", "clip"}},
       {"optimizer",
        "one update of a table whose touched rows, one a position of a batch, lie evenly over it",
        {"vocab-size", "dim", "batch", "context", "optimizer", "row-updates"}},
       {"generate",
        "one token is read and the next one scored, after --context others",
-       {"vocab-size", "dim", "hidden", "context", "mixer", "tied"}},
+       {"vocab-size", "dim", "hidden", "layers", "activation", "residual", "layer-norm", "context",
+        "mixer", "tied"}},
       {"tokenize", "a text is turned into ids", {"tokenizer", "text"}},
   };
   return entries;

@@ -19,6 +19,7 @@ model::ModelConfig config_of(const CaseSizes& sizes) {
   config.vocab_size = sizes.vocab_size;
   config.dim = sizes.settings.dim;
   config.hidden = sizes.settings.hidden;
+  config.mlp = train::mlp_form(sizes.settings);
   config.mixer = context::parse_mixer(sizes.settings.mixer);
   config.tied = sizes.settings.tied;
   config.bias = sizes.settings.bias;
@@ -29,7 +30,8 @@ model::ModelConfig config_of(const CaseSizes& sizes) {
 /// Operations of the products that score one position.
 double operations_of_scoring(const model::ModelConfig& config) {
   const std::int64_t features = context::feature_width(config.mixer, config.dim);
-  const std::int64_t mlp = config.hidden * (features + config.dim);
+  const std::int64_t between = (config.mlp.layers - 1) * config.hidden;
+  const std::int64_t mlp = config.hidden * (features + between + config.dim);
   return 2 * static_cast<double>(mlp + config.vocab_size * config.dim);
 }
 

@@ -91,6 +91,23 @@ PadPolicy pad_row_field(const nlohmann::json& json) {
   wrong_field("pad_row", field(json, "pad_row"), "\"zero\" or \"keep\"");
 }
 
+/// What shapes the hidden layers stands in the file only where it is not plain, so that a plain
+/// model's folder is what it was before there were other forms.
+logits::MlpForm mlp_form_from_json(const nlohmann::json& json) {
+  logits::MlpForm form;
+  if (json.contains("layers")) form.layers = integer_field(json, "layers");
+  if (json.contains("activation")) {
+    form.activation = logits::parse_activation(string_field(json, "activation"));
+  }
+  if (json.contains("residual")) form.residual = boolean_field(json, "residual");
+  if (json.contains("layer_norm")) form.layer_norm = boolean_field(json, "layer_norm");
+  if (json.contains("dropout")) {
+    if (!json["dropout"].is_number()) wrong_field("dropout", json["dropout"], "a number");
+    form.dropout = json["dropout"].get<double>();
+  }
+  return form;
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config) {
@@ -109,6 +126,12 @@ void validate(const ModelConfig& config) {
                     "mixer",
                     context::mixer_name(config.mixer), config.mixer.window, config.dim));
   }
+  logits::validate(config.mlp);
+  if (config.hidden == 0 && config.mlp != logits::MlpForm()) {
+    fail(
+        "hidden is 0, so there are no hidden layers that layers, activation, residual, layer_norm "
+        "or dropout could shape; set hidden to their width, or leave these out");
+  }
   if (config.skip && config.hidden == 0) {
     fail(
         "skip is set and hidden is 0, but skip adds the current row after the MLP; set hidden to "
@@ -125,15 +148,26 @@ Id excluded_id(const ModelConfig& config) {
 }
 
 nlohmann::json to_json(const ModelConfig& config) {
-  return {{"vocab_size", config.vocab_size},
-          {"dim", config.dim},
-          {"mixer", context::mixer_name(config.mixer)},
-          {"hidden", config.hidden},
-          {"skip", config.skip},
-          {"tied", config.tied},
-          {"bias", config.bias},
-          {"pad_id", config.pad_id == kNoId ? nlohmann::json() : nlohmann::json(config.pad_id)},
-          {"pad_row", config.pad_policy == PadPolicy::zero ? "zero" : "keep"}};
+  nlohmann::json json = {
+      {"vocab_size", config.vocab_size},
+      {"dim", config.dim},
+      {"mixer", context::mixer_name(config.mixer)},
+      {"hidden", config.hidden},
+      {"skip", config.skip},
+      {"tied", config.tied},
+      {"bias", config.bias},
+      {"pad_id", config.pad_id == kNoId ? nlohmann::json() : nlohmann::json(config.pad_id)},
+      {"pad_row", config.pad_policy == PadPolicy::zero ? "zero" : "keep"}};
+  const logits::MlpForm plain;
+  const logits::MlpForm& mlp = config.mlp;
+  if (mlp.layers != plain.layers) json["layers"] = mlp.layers;
+  if (mlp.activation != plain.activation) {
+    json["activation"] = logits::activation_name(mlp.activation);
+  }
+  if (mlp.residual) json["residual"] = true;
+  if (mlp.layer_norm) json["layer_norm"] = true;
+  if (mlp.dropout != 0) json["dropout"] = mlp.dropout;
+  return json;
 }
 
 ModelConfig model_config_from_json(const nlohmann::json& json) {
@@ -149,6 +183,7 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   const std::string mixer = string_field(json, "mixer");
   try {
     config.mixer = context::parse_mixer(mixer);
+    config.mlp = mlp_form_from_json(json);
     validate(config);
   } catch (const Error& error) {
     throw Error(ErrorKind::file, error.what());

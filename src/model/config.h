@@ -6,6 +6,7 @@
 
 #include "base/types.h"
 #include "context/mixer.h"
+#include "logits/mlp.h"
 
 namespace lexirow::model {
 
@@ -19,6 +20,7 @@ struct ModelConfig {
   std::int64_t dim = 64;        ///< D, width of a row
   context::Mixer mixer;
   std::int64_t hidden = 0;  ///< H; 0: no MLP
+  logits::MlpForm mlp;      ///< its hidden layers, where there is one
   bool skip = false;        ///< add the current row after the MLP
   bool tied = false;        ///< the head is a view of the table
   bool bias = true;         ///< the head has a bias

@@ -95,11 +95,9 @@ base::View2<const T> states_forward(base::ThreadPool& pool, const ModelConfig& c
   context = mix_rows(pool, config, parameters, batch, sizes, workspace);
   if (sizes.hidden == 0) return context;
   const std::int64_t n = sizes.positions();
-  workspace.before.resize(n * sizes.hidden);
-  workspace.activated.resize(n * sizes.hidden);
   workspace.out.resize(n * sizes.dim);
-  logits::mlp_forward(pool, context, parameters.mlp(), workspace.before.view(n, sizes.hidden),
-                      workspace.activated.view(n, sizes.hidden), workspace.out.view(n, sizes.dim));
+  logits::mlp_forward<T>(pool, config.mlp, context, parameters.mlp(), batch.dropout, workspace.mlp,
+                         workspace.out.view(n, sizes.dim));
   if (config.skip) {
     add_current_rows<T>(pool, workspace.hidden.view(sizes.batch, sizes.rows, sizes.dim), batch.mask,
                         workspace.out.view(sizes.batch, sizes.steps, sizes.dim));
@@ -141,14 +139,10 @@ void states_backward(base::ThreadPool& pool, const ModelConfig& config,
                      const Parameters<T>& parameters, const BatchView& batch, const Sizes& sizes,
                      base::View2<const T> context, const BackwardViews<T>& views,
                      Workspace<T>& workspace, Gradients<T>& gradients) {
-  const std::int64_t n = sizes.positions();
   const base::View3<T> d_hidden(views.d_hidden.data(), {sizes.batch, sizes.rows, sizes.dim});
   if (sizes.hidden > 0) {
-    workspace.d_before.resize(n * sizes.hidden);
-    logits::mlp_backward<T>(pool, context, parameters.mlp(), workspace.before.view(n, sizes.hidden),
-                            workspace.activated.view(n, sizes.hidden), views.d_out,
-                            workspace.d_before.view(n, sizes.hidden), views.d_context,
-                            gradients.dense.mlp());
+    logits::mlp_backward<T>(pool, config.mlp, context, parameters.mlp(), batch.dropout, views.d_out,
+                            workspace.mlp, views.d_context, gradients.dense.mlp());
   }
   if (views.d_context.data() != views.d_hidden.data()) {
     const base::View3<const T> d_context(views.d_context.data(),

@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "base/types.h"
 #include "base/view.h"
+#include "logits/mlp.h"
 #include "loss/cross_entropy.h"
 #include "loss/head_loss.h"
 #include "model/config.h"
@@ -28,17 +29,18 @@ struct BatchView {
   /// What evaluate_with_gradients scores the labels against; null: the whole vocabulary. Needs
   /// gradients for a sampled head. Nothing else reads it.
   const loss::Negatives* negatives = nullptr;
+  /// Which hidden units the losses of this batch do without; off but in training.
+  logits::DropoutDraw dropout = {};
 };
 
 /// Memory kept from step to step. What the backward needs stands here by name.
 template <Real T>
 struct Workspace {
-  base::Array<T> hidden;                                ///< rows            [B, P+T, D]
-  base::Array<T> context;                               ///< mixer's output  [B*T, F]
-  base::Array<T> before;                                ///< [N, H]
-  base::Array<T> activated;                             ///< [N, H]
-  base::Array<T> out;                                   ///< what the head reads [N, D]
-  base::Array<T> d_hidden, d_context, d_before, d_out;  ///< gradients of the above
+  base::Array<T> hidden;                      ///< rows            [B, P+T, D]
+  base::Array<T> context;                     ///< mixer's output  [B*T, F]
+  logits::MlpWorkspace<T> mlp;                ///< of the hidden layers
+  base::Array<T> out;                         ///< what the head reads [N, D]
+  base::Array<T> d_hidden, d_context, d_out;  ///< gradients of the above
   rows::ScatterPlan plan;
   loss::HeadLossWorkspace<T> head;
   SampledHeadWorkspace<T> sampled_head;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -42,8 +43,8 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
   stream.fill_normal({table.data(), {table.size()}});
   if (config.hidden > 0) {
     const logits::MlpViews<float> mlp = parameters.mlp();
-    draw_linear(stream, mlp.weight0, mlp.bias0);
-    draw_linear(stream, mlp.weight2, mlp.bias2);
+    for (const auto& linear : mlp.linears) draw_linear(stream, linear.weight, linear.bias);
+    for (const auto& norm : mlp.norms) std::fill(norm.weight.begin(), norm.weight.end(), 1.0F);
   }
   if (config.tied) {
     base::Array<float> dropped(table.size());
@@ -67,6 +68,16 @@ std::int64_t size_of(const char* name, const std::vector<std::int64_t>& shape) {
   return base::checked_product({shape[0], shape.size() > 1 ? shape[1] : 1}, name);
 }
 
+/// Of linear layer `layer` of the MLP: the activations of PyTorch's Sequential stand at the odd
+/// numbers.
+std::string linear_name(std::int64_t layer) {
+  return "mixer." + std::to_string(2 * layer);
+}
+
+std::string norm_name(std::int64_t norm) {
+  return "norm." + std::to_string(norm + 1);
+}
+
 template <Real T>
 base::Array<T> zeros(const char* name, const std::vector<std::int64_t>& shape) {
   return base::Array<T>(size_of(name, shape));
@@ -88,19 +99,30 @@ Parameters<T> Parameters<T>::without_tables(const ModelConfig& config, bool head
 
 template <Real T>
 Parameters<T>::Parameters(const ModelConfig& config, const Source& source) : config_(config) {
-  const auto take = [&](const char* name, const std::vector<std::int64_t>& shape,
+  const auto take = [&](const std::string& name, const std::vector<std::int64_t>& shape,
                         base::Array<T>& array) {
-    [[maybe_unused]] const std::int64_t size = size_of(name, shape);
-    array = source(name, shape);
+    [[maybe_unused]] const std::int64_t size = size_of(name.c_str(), shape);
+    array = source(name.c_str(), shape);
     assert(array.size() == size || array.size() == 0);
   };
   take(kTable, {config.vocab_size, config.dim}, table_);
   if (config.hidden > 0) {
-    const std::int64_t features = context::feature_width(config.mixer, config.dim);
-    take("mixer.0.weight", {config.hidden, features}, weight0_);
-    take("mixer.0.bias", {config.hidden}, bias0_);
-    take("mixer.2.weight", {config.dim, config.hidden}, weight2_);
-    take("mixer.2.bias", {config.dim}, bias2_);
+    std::int64_t inputs = context::feature_width(config.mixer, config.dim);
+    for (std::int64_t layer = 0; layer <= config.mlp.layers; ++layer) {
+      Affine linear;
+      linear.inputs = std::exchange(inputs, config.hidden);
+      linear.outputs = layer == config.mlp.layers ? config.dim : config.hidden;
+      const std::string name = linear_name(layer);
+      take(name + ".weight", {linear.outputs, linear.inputs}, linear.weight);
+      take(name + ".bias", {linear.outputs}, linear.bias);
+      linears_.push_back(std::move(linear));
+    }
+    for (std::int64_t i = 0; i < config.mlp.norms(); ++i) {
+      Affine norm;
+      take(norm_name(i) + ".weight", {config.hidden}, norm.weight);
+      take(norm_name(i) + ".bias", {config.hidden}, norm.bias);
+      norms_.push_back(std::move(norm));
+    }
   }
   if (!config.tied) take(kHead, {config.vocab_size, config.dim}, head_weight_);
   if (config.bias) take("lm_head.bias", {config.vocab_size}, head_bias_);
@@ -117,21 +139,25 @@ base::View2<const T> Parameters<T>::token_embedding() const {
 }
 
 template <Real T>
+template <typename Value, typename Self>
+logits::MlpViews<Value> Parameters<T>::mlp_views(Self& self) {
+  logits::MlpViews<Value> views;
+  for (auto& linear : self.linears_) {
+    views.linears.push_back(
+        {{linear.weight.data(), {linear.outputs, linear.inputs}}, linear.bias.view()});
+  }
+  for (auto& norm : self.norms_) views.norms.push_back({norm.weight.view(), norm.bias.view()});
+  return views;
+}
+
+template <Real T>
 logits::MlpViews<T> Parameters<T>::mlp() {
-  const std::int64_t features = context::feature_width(config_.mixer, config_.dim);
-  return {{weight0_.data(), {config_.hidden, features}},
-          bias0_.view(),
-          {weight2_.data(), {config_.dim, config_.hidden}},
-          bias2_.view()};
+  return mlp_views<T>(*this);
 }
 
 template <Real T>
 logits::MlpViews<const T> Parameters<T>::mlp() const {
-  const std::int64_t features = context::feature_width(config_.mixer, config_.dim);
-  return {{weight0_.data(), {config_.hidden, features}},
-          bias0_.view(),
-          {weight2_.data(), {config_.dim, config_.hidden}},
-          bias2_.view()};
+  return mlp_views<const T>(*this);
 }
 
 template <Real T>
@@ -160,16 +186,22 @@ template <Real T>
 template <typename Value, typename Self>
 std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
   std::vector<NamedTensor<Value>> tensors;
-  const auto list = [&](const char* name, std::vector<std::int64_t> shape, auto& array) {
-    if (array.size() > 0) tensors.push_back({name, std::move(shape), array.view()});
+  const auto list = [&](std::string name, std::vector<std::int64_t> shape, auto& array) {
+    if (array.size() > 0) tensors.push_back({std::move(name), std::move(shape), array.view()});
   };
   const ModelConfig& config = self.config_;
-  const std::int64_t features = context::feature_width(config.mixer, config.dim);
   list(kTable, {config.vocab_size, config.dim}, self.table_);
-  list("mixer.0.weight", {config.hidden, features}, self.weight0_);
-  list("mixer.0.bias", {config.hidden}, self.bias0_);
-  list("mixer.2.weight", {config.dim, config.hidden}, self.weight2_);
-  list("mixer.2.bias", {config.dim}, self.bias2_);
+  for (std::size_t layer = 0; layer < self.linears_.size(); ++layer) {
+    auto& linear = self.linears_[layer];
+    const std::string name = linear_name(static_cast<std::int64_t>(layer));
+    list(name + ".weight", {linear.outputs, linear.inputs}, linear.weight);
+    list(name + ".bias", {linear.outputs}, linear.bias);
+  }
+  for (std::size_t i = 0; i < self.norms_.size(); ++i) {
+    const std::string name = norm_name(static_cast<std::int64_t>(i));
+    list(name + ".weight", {config.hidden}, self.norms_[i].weight);
+    list(name + ".bias", {config.hidden}, self.norms_[i].bias);
+  }
   list(kHead, {config.vocab_size, config.dim}, self.head_weight_);
   list("lm_head.bias", {config.vocab_size}, self.head_bias_);
   return tensors;

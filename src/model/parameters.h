@@ -46,7 +46,8 @@ class Parameters {
   base::View1<const T> head_bias() const;
 
   /// In declaration order: token_embedding.weight, mixer.0.weight, mixer.0.bias, mixer.2.weight,
-  /// mixer.2.bias, lm_head.weight, lm_head.bias; what the model lacks (a tied head) is left out.
+  /// mixer.2.bias and so on, norm.1.weight, norm.1.bias and so on, lm_head.weight, lm_head.bias;
+  /// what the model lacks (a tied head) is left out.
   std::vector<NamedTensor<T>> tensors();
   std::vector<NamedTensor<const T>> tensors() const;
 
@@ -56,10 +57,18 @@ class Parameters {
  private:
   template <typename Value, typename Self>
   static std::vector<NamedTensor<Value>> list_tensors(Self& self);
+  template <typename Value, typename Self>
+  static logits::MlpViews<Value> mlp_views(Self& self);
+
+  struct Affine {
+    base::Array<T> weight, bias;
+    std::int64_t outputs = 0, inputs = 0;
+  };
 
   ModelConfig config_;
   base::Array<T> table_;
-  base::Array<T> weight0_, bias0_, weight2_, bias2_;
+  std::vector<Affine> linears_;  // hidden layers and the projection; none without an MLP
+  std::vector<Affine> norms_;    // weight and bias [H]
   base::Array<T> head_weight_, head_bias_;
 };
 

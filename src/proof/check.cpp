@@ -34,6 +34,24 @@ Verdict run_check(const NamedCheck& check, const Examination& examination) {
   }
 }
 
+/// Hidden layers with every option at once, and with none but their number.
+void add_stacks(std::vector<model::ModelConfig>& configs) {
+  model::ModelConfig config;
+  config.vocab_size = 24;
+  config.dim = 8;
+  config.mixer = context::parse_mixer("concat:3");
+  config.hidden = 12;
+  config.mlp = {.layers = 3,
+                .activation = logits::Activation::relu,
+                .residual = true,
+                .layer_norm = true,
+                .dropout = 0.2};
+  configs.push_back(config);
+  config.mlp = {.layers = 2};
+  config.tied = true;
+  configs.push_back(config);
+}
+
 /// The architectures that are proved without a model.
 std::vector<model::ModelConfig> built_in_configs() {
   std::vector<model::ModelConfig> configs;
@@ -55,6 +73,7 @@ std::vector<model::ModelConfig> built_in_configs() {
       configs.push_back(config);
     }
   }
+  add_stacks(configs);
   return configs;
 }
 
@@ -71,8 +90,10 @@ std::shared_ptr<const text::Tokenizer> letters_for(const model::ModelConfig& con
 }
 
 std::string describe(const model::ModelConfig& config) {
-  return fmt::format("{}{}{}, {}", context::mixer_name(config.mixer),
-                     config.hidden > 0 ? " with MLP" : "", config.skip ? " and skip" : "",
+  const std::string layers =
+      config.mlp.layers > 1 ? fmt::format(" of {} hidden layers", config.mlp.layers) : "";
+  return fmt::format("{}{}{}{}, {}", context::mixer_name(config.mixer),
+                     config.hidden > 0 ? " with MLP" : "", layers, config.skip ? " and skip" : "",
                      config.tied ? "tied" : "untied");
 }
 

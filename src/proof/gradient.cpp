@@ -72,6 +72,13 @@ std::int64_t carried(const Examination& examination) {
              : std::clamp<std::int64_t>(reach, 0, examination.subject.length);
 }
 
+/// The batch with units left out as in one step of training, the same ones at every call.
+model::BatchView with_dropout(const Examination& examination, const text::Batch& batch) {
+  model::BatchView view = view_of(batch);
+  view.dropout = {true, examination.subject.seed, 1};
+  return view;
+}
+
 /// The gradient of a batch after another step with the same memory, as in training: nothing may be
 /// left over.
 template <Real T>
@@ -83,8 +90,8 @@ std::vector<base::Array<T>> second_gradient(const Examination& examination, base
   model::Gradients<T> gradients(examination.config());
   for (const text::Batch* step : {&before, &batch}) {
     gradients.clear();
-    parts.evaluate_with_gradients(pool, examination.config(), parameters, view_of(*step), workspace,
-                                  gradients);
+    parts.evaluate_with_gradients(pool, examination.config(), parameters,
+                                  with_dropout(examination, *step), workspace, gradients);
   }
   return flat_gradients(parameters, gradients);
 }
@@ -117,7 +124,8 @@ class Slope {
 
   double loss(const model::Parameters<double>& parameters) {
     return examination_.parts.wide
-        .evaluate(pool(), examination_.config(), parameters, view_of(batch_), workspace_, {})
+        .evaluate(pool(), examination_.config(), parameters, with_dropout(examination_, batch_),
+                  workspace_, {})
         .mean();
   }
 

@@ -42,10 +42,12 @@ Run train_course(const Parts& parts, base::ThreadPool& pool, const Course& cours
   optim::Optimizer<float> optimizer(course.optimizer, slots);
   for (int step = 0; step < course.steps; ++step) {
     gradients.clear();
-    run.losses.push_back(parts.single
-                             .evaluate_with_gradients(pool, config, run.parameters, view_of(batch),
-                                                      workspace, gradients)
-                             .sum);
+    model::BatchView view = view_of(batch);
+    view.dropout = {true, 1, static_cast<std::uint64_t>(step)};
+    run.losses.push_back(
+        parts.single
+            .evaluate_with_gradients(pool, config, run.parameters, view, workspace, gradients)
+            .sum);
     run.gradients = flat_gradients(run.parameters, gradients);
     if (course.before_step) course.before_step(gradients);
     const double scale = optim::clip_scale(optim::gradient_norm(pool, slots), 1);

@@ -40,12 +40,23 @@ std::string choose_loss(std::int64_t vocab_size, Settings& settings) {
       kAutomatic, vocab_size);
 }
 
+logits::MlpForm mlp_form(const Settings& settings) {
+  logits::MlpForm form;
+  form.layers = settings.layers;
+  form.activation = logits::parse_activation(settings.activation);
+  form.residual = settings.residual;
+  form.layer_norm = settings.layer_norm;
+  form.dropout = settings.dropout;
+  return form;
+}
+
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer) {
   model::ModelConfig config;
   config.vocab_size = tokenizer.vocab_size();
   config.dim = settings.dim;
   config.mixer = context::parse_mixer(settings.mixer);
   config.hidden = settings.hidden;
+  config.mlp = mlp_form(settings);
   config.skip = settings.skip;
   config.tied = settings.tied;
   config.bias = settings.bias;

@@ -20,6 +20,8 @@ namespace lexirow::train {
 std::int64_t negatives_of(const Settings& settings);
 /// Decides what the loss auto is for a vocabulary, in words where it is not full; else empty.
 std::string choose_loss(std::int64_t vocab_size, Settings& settings);
+/// The hidden layers. Throws Error(argument) for an activation that there is not.
+logits::MlpForm mlp_form(const Settings& settings);
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);
 optim::OptimizerConfig optimizer_config(const Settings& settings);
 /// `steps` of the first run, where the settings name no schedule steps.

@@ -144,6 +144,11 @@ void validate_model(const Settings& settings) {
   require(!settings.skip || settings.hidden > 0,
           "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
   negatives_of(settings);
+  const logits::MlpForm form = mlp_form(settings);
+  logits::validate(form);
+  require(settings.hidden > 0 || form == logits::MlpForm(),
+          "--layers, --activation, --residual, --layer-norm, --dropout: they shape hidden layers, "
+          "but --hidden is 0; give --hidden H");
   require(!(settings.tied && settings.row_updates == "lazy"),
           "--row-updates lazy: a tied table gets a gradient in every row at every step; leave out "
           "--tied or use --row-updates dense");

@@ -28,6 +28,11 @@ struct Settings {
   bool skip = false;
   std::int64_t dim = 64;
   std::int64_t hidden = -1;  ///< -1: dim, or 0 for mixer none
+  std::int64_t layers = 1;
+  std::string activation = "gelu";
+  bool residual = false;
+  bool layer_norm = false;
+  double dropout = 0;
   bool tied = false;
   bool bias = true;
   std::string pad_row = "zero";

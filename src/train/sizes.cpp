@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "context/mixer.h"
+#include "train/derive.h"
 #include "train/presets.h"
 
 namespace lexirow::train {
@@ -31,21 +32,38 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
       base::checked_product({v, d, kFloat}, "token_embedding.weight") / kFloat;
   std::int64_t dense = config.bias ? v : 0;
   if (!config.tied) dense += table;
-  if (h > 0) dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
+  const logits::MlpForm& mlp = config.mlp;
+  if (h > 0) {
+    dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
+    dense += (mlp.layers - 1) * (base::checked_product({h, h}, "mixer.2.weight") + h);
+    dense += mlp.norms() * 2 * h;
+  }
 
   Sizes sizes;
   sizes.parameters = table + dense;
   sizes.weight_bytes = base::checked_product({sizes.parameters, kFloat}, "weights");
-  const std::int64_t touched = config.tied ? table : std::min(v, n) * d;
+  // Under a sampled loss the head is a table too, of which a batch reads some rows.
+  const std::int64_t negatives = negatives_of(settings);
+  const bool head_is_table = negatives > 0 && !config.tied;
+  std::int64_t touched = config.tied ? table : std::min(v, n) * d;
+  if (head_is_table) touched += std::min(v, n + negatives) * d - table;
   sizes.gradient_bytes = base::checked_product({dense + touched, kFloat}, "gradients");
-  // adagrad-row keeps one value for each row of the table, tied or not.
-  const std::int64_t row_values = settings.optimizer == "adagrad-row" ? table - v : 0;
+  // adagrad-row keeps one value for each row of a table, tied or not.
+  const std::int64_t row_values =
+      settings.optimizer == "adagrad-row" ? (head_is_table ? 2 : 1) * (table - v) : 0;
   sizes.moment_bytes = base::checked_product(
       {states_per_value(settings), sizes.parameters - row_values, kFloat}, "optimizer state");
-  // Rows, context, two hidden layers and the head's input, each with its gradient; the logits are
-  // held for a few chunks of tokens only.
-  const std::int64_t width = d + f + 2 * h + d;
-  sizes.activation_bytes = base::checked_product({2, n, width, kFloat}, "activations");
+  // Rows, context and the head's input, each with its gradient; of a hidden layer its sums, their
+  // gradient and its output; the norms. The logits are held for a few chunks of tokens only.
+  const std::int64_t of_layers = h == 0 ? 0 : (3 * mlp.layers + mlp.norms()) * h;
+  const std::int64_t of_gradients = (mlp.residual ? h : 0) + (mlp.norms() > 0 ? h : 0);
+  const std::int64_t width = 2 * (d + f + d) + of_layers + of_gradients;
+  sizes.activation_bytes = base::checked_product({n, width, kFloat}, "activations");
+  if (negatives > 0) {  // the head's rows that are read and their gradient; the scores
+    sizes.activation_bytes +=
+        base::checked_product({n + negatives, 2 * d, kFloat}, "rows of the head") +
+        base::checked_product({n, negatives, kFloat}, "scores of the negatives");
+  }
   sizes.training_bytes =
       sizes.weight_bytes + sizes.gradient_bytes + sizes.moment_bytes + sizes.activation_bytes;
   return sizes;

@@ -113,6 +113,8 @@ void Trainer::step() {
     sampler_.draw(static_cast<std::uint64_t>(settings_.seed), state_.step, negatives_);
     view.negatives = &negatives_;
   }
+  view.dropout = {true, static_cast<std::uint64_t>(settings_.seed),
+                  static_cast<std::uint64_t>(state_.step)};
   gradients_.clear();
   const loss::LossSum loss = model::evaluate_with_gradients<float>(
       pool_, folder_.config, folder_.parameters, view, workspace_, gradients_);

@@ -27,28 +27,39 @@ struct Case {
   bool skip = false;
   bool tied = false;
   bool bias = true;
+  logits::MlpForm mlp = {};
 };
 
 std::string case_name(const Case& c) {
   return c.mixer + " hidden " + std::to_string(c.hidden) + (c.skip ? " skip" : "") +
-         (c.tied ? " tied" : "") + (c.bias ? "" : " without bias");
+         (c.tied ? " tied" : "") + (c.bias ? "" : " without bias") + " layers " +
+         std::to_string(c.mlp.layers);
 }
 
-const std::vector<Case> kCases = {{"none", 0},
-                                  {"none", 24},
-                                  {"none", 24, true},
-                                  {"mean", 0},
-                                  {"mean", 24},
-                                  {"mean", 24, true},
-                                  {"mean", 24, false, true, false},
-                                  {"window:1", 24},
-                                  {"window:5", 24},
-                                  {"window:5", 0, false, true, true},
-                                  {"window:64", 24, true},
-                                  {"concat:1", 0},
-                                  {"concat:4", 24},
-                                  {"concat:4", 24, true},
-                                  {"concat:64", 24, false, true, false}};
+const std::vector<Case> kCases = {
+    {"none", 0},
+    {"none", 24},
+    {"none", 24, true},
+    {"mean", 0},
+    {"mean", 24},
+    {"mean", 24, true},
+    {"mean", 24, false, true, false},
+    {"window:1", 24},
+    {"window:5", 24},
+    {"window:5", 0, false, true, true},
+    {"window:64", 24, true},
+    {"concat:1", 0},
+    {"concat:4", 24},
+    {"concat:4", 24, true},
+    {"concat:64", 24, false, true, false},
+    {"concat:4", 24, false, false, true, {.layers = 2}},
+    {"mean", 24, true, false, true, {.layers = 3, .residual = true, .layer_norm = true}},
+    {"none",
+     24,
+     false,
+     false,
+     true,
+     {.layers = 3, .activation = logits::Activation::relu, .layer_norm = true, .dropout = 0.5}}};
 
 model::ModelConfig config_of(const Case& c) {
   model::ModelConfig config;
@@ -59,6 +70,7 @@ model::ModelConfig config_of(const Case& c) {
   config.skip = c.skip;
   config.tied = c.tied;
   config.bias = c.bias;
+  config.mlp = c.mlp;
   return config;
 }
 

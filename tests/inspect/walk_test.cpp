@@ -122,9 +122,9 @@ ByHand by_hand(const store::ModelFolder& folder, const std::vector<Id>& ids,
   hand.hidden = hand.context;
   if (config.hidden > 0) {
     const logits::MlpViews<const float> mlp = folder.parameters.mlp();
-    Vector inner = affine(mlp.weight0, mlp.bias0, hand.context);
+    Vector inner = affine(mlp.linears[0].weight, mlp.linears[0].bias, hand.context);
     for (double& x : inner) x = x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-    hand.hidden = affine(mlp.weight2, mlp.bias2, inner);
+    hand.hidden = affine(mlp.linears[1].weight, mlp.linears[1].bias, inner);
   }
   for (int d = 0; config.skip && d < dim; ++d) {
     hand.hidden[static_cast<std::size_t>(d)] += table[ids[static_cast<std::size_t>(p)]][d];

@@ -1,8 +1,6 @@
 #include "kernels/vector_ops.h"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,13 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "support/gradient_check.h"
+#include "kernels/padded.h"
 
 namespace lexirow::kernels {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// The float code against plain double arithmetic with std:: functions on the same inputs:
 /// |error| <= ulp * ulp(expected) + relative * (sum of the terms' sizes, or |x|) + absolute.
@@ -61,42 +58,6 @@ void expect_close(const std::string& operation, double got, double expected, dou
       << operation << " " << where << ": got " << got << ", expected " << expected;
 }
 
-/// `size` floats at any offset from alignment, with NaN around them that must stay as it is.
-class Padded {
- public:
-  Padded(std::int64_t size, int offset)
-      : begin_(kPad + offset),
-        size_(size),
-        values_(static_cast<std::size_t>(begin_ + size + kPad), kNan) {}
-  Padded(const std::vector<float>& values, int offset)
-      : Padded(static_cast<std::int64_t>(values.size()), offset) {
-    std::copy(values.begin(), values.end(), data());
-  }
-  float* data() { return values_.data() + begin_; }
-  float operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(begin_ + i)]; }
-  bool padding_untouched() const {
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(values_.size()); ++i) {
-      const bool inside = i >= begin_ && i < begin_ + size_;
-      if (!inside && !std::isnan(values_[static_cast<std::size_t>(i)])) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::int64_t kPad = 32;
-  std::int64_t begin_;
-  std::int64_t size_;
-  std::vector<float> values_;
-};
-
-std::vector<float> test_values(std::uint32_t seed, std::int64_t size, double scale) {
-  std::vector<float> values;
-  for (double value : testing::normal_values(seed, size)) {
-    values.push_back(static_cast<float>(value * scale));
-  }
-  return values;
-}
-
 double phi(double x) {
   return 0.5 * std::erfc(-x / std::numbers::sqrt2);
 }
@@ -105,25 +66,6 @@ double gelu_reference(double x) {
 }
 double gelu_gradient_reference(double x) {
   return phi(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
-}
-
-/// Runs `body` on every instruction set that this CPU and this build share.
-void on_every_target(const std::function<void(const std::string&)>& body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    body(hwy::TargetName(target));
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
-}
-
-/// Every length up to two of the longest vectors and more, then around the edges of the pieces.
-std::vector<std::int64_t> lengths() {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 0; i <= 70; ++i) result.push_back(i);
-  for (std::int64_t i : {127, 1000, 1023, 1024, 1025, 2048, 5003}) result.push_back(i);
-  return result;
 }
 
 /// Calls body(values, other values, offset, where) over targets, lengths and misalignments.

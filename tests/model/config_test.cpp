@@ -51,6 +51,12 @@ TEST(Validate, NamesTheFieldItsValueAndWhatIsPossible) {
   refuse({"dim", "-1", "1 or more"}, [](ModelConfig& c) { c.dim = -1; });
   refuse({"hidden", "-2"}, [](ModelConfig& c) { c.hidden = -2; });
   refuse({"concat:4", "hidden is 0", "MLP"}, [](ModelConfig& c) { c.hidden = 0; });
+  refuse({"hidden is 0", "layers", "dropout"}, [](ModelConfig& c) {
+    c.mixer = {};
+    c.hidden = 0;
+    c.mlp.dropout = 0.5;
+  });
+  refuse({"layers", "0"}, [](ModelConfig& c) { c.mlp.layers = 0; });
   refuse({"skip", "hidden"}, [](ModelConfig& c) {
     c.mixer = {};
     c.hidden = 0;
@@ -60,6 +66,36 @@ TEST(Validate, NamesTheFieldItsValueAndWhatIsPossible) {
   refuse({"pad_id", "-2"}, [](ModelConfig& c) { c.pad_id = -2; });
   refuse({"window", "0"}, [](ModelConfig& c) { c.mixer = {context::MixerKind::window, 0}; });
   refuse({"mean", "3"}, [](ModelConfig& c) { c.mixer = {context::MixerKind::mean, 3}; });
+}
+
+TEST(ModelConfigJson, NamesTheFormOfHiddenLayersWhereItIsNotPlain) {
+  ModelConfig config = good_config();
+  config.mlp = {.layers = 3,
+                .activation = logits::Activation::relu,
+                .residual = true,
+                .layer_norm = true,
+                .dropout = 0.1};
+  const nlohmann::json json = to_json(config);
+  EXPECT_EQ(json["layers"], 3);
+  EXPECT_EQ(json["activation"], "relu");
+  EXPECT_EQ(json["residual"], true);
+  EXPECT_EQ(json["layer_norm"], true);
+  EXPECT_EQ(json["dropout"], 0.1);
+  EXPECT_EQ(model_config_from_json(json), config);
+  for (const auto& [name, wrong] :
+       std::vector<std::pair<std::string, nlohmann::json>>{{"layers", 0},
+                                                           {"layers", 1.5},
+                                                           {"activation", "tanh"},
+                                                           {"activation", true},
+                                                           {"residual", 1},
+                                                           {"layer_norm", "yes"},
+                                                           {"dropout", 1},
+                                                           {"dropout", "0.1"}}) {
+    nlohmann::json changed = json;
+    changed[name] = wrong;
+    expect_error(ErrorKind::file, {name == "layer_norm" ? "layer_norm" : name.substr(0, 6)},
+                 [&] { model_config_from_json(changed); });
+  }
 }
 
 TEST(ModelConfigJson, HasTheKeysOfAModelFolder) {

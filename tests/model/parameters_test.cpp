@@ -109,6 +109,39 @@ TEST(Initialize, DrawsThePlainHeadAsTorch) {
        {"lm_head.bias", -0x1.c7b68p-4F, -0x1.1d3d24p-2F, -0x1.01a258p-3F, -0.515609503}});
 }
 
+// torch.manual_seed(123); Embedding(11, 6); Sequential(Linear(18, 10), GELU(), Linear(10, 10),
+// GELU(), Linear(10, 6)); Linear(6, 11): a layer more shifts the draws of what stands behind it.
+TEST(Initialize, DrawsDeeperLayersInTheirOrder) {
+  ModelConfig config = config_of(11, 6, "concat:3", 10);
+  Parameters<float> shallow(config);
+  initialize(config, 123, Init::torch, shallow);
+  config.mlp = {.layers = 2, .residual = true, .layer_norm = true};
+  Parameters<float> deep(config);
+  initialize(config, 123, Init::torch, deep);
+  EXPECT_TRUE(std::ranges::equal(deep.mlp().linears[0].weight, shallow.mlp().linears[0].weight));
+  base::TorchStream stream(123);
+  base::Array<float> drawn(11 * 6);
+  stream.fill_normal(drawn.view());
+  const auto expect_uniform = [&](base::View1<float> got, double bound) {
+    drawn.resize(got.size());
+    stream.fill_uniform(drawn.view(), -static_cast<float>(bound), static_cast<float>(bound));
+    for (std::int64_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], drawn[i], 1e-7);
+  };
+  const std::vector<double> fan_in = {18, 10, 10};
+  const logits::MlpViews<float> mlp = deep.mlp();
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    const auto& linear = mlp.linears[layer];
+    const double bound = 1 / std::sqrt(fan_in[layer]);
+    expect_uniform({linear.weight.data(), {linear.weight.size()}}, bound);
+    expect_uniform(linear.bias, bound);
+  }
+  for (const auto& norm : mlp.norms) {
+    for (float value : norm.weight) EXPECT_EQ(value, 1.0F);
+    for (float value : norm.bias) EXPECT_EQ(value, 0.0F);
+  }
+  expect_uniform({deep.head_weight().data(), {deep.head_weight().size()}}, 1 / std::sqrt(6.0));
+}
+
 TEST(Initialize, ATiedHeadConsumesItsDrawAndIsTheTable) {
   ModelConfig untied = config_of(7, 4, "mean", 4);
   ModelConfig tied = untied;
@@ -126,7 +159,7 @@ TEST(Initialize, ATiedHeadConsumesItsDrawAndIsTheTable) {
   for (std::int64_t i = 0; i < 7 * 4; ++i) {
     EXPECT_EQ(scaled.token_embedding().data()[i], shared.token_embedding().data()[i] * 0.5F);
   }
-  EXPECT_TRUE(std::ranges::equal(scaled.mlp().weight0, shared.mlp().weight0));
+  EXPECT_TRUE(std::ranges::equal(scaled.mlp().linears[0].weight, shared.mlp().linears[0].weight));
 }
 
 TEST(Initialize, WidensTheFloatDraw) {
@@ -157,6 +190,17 @@ TEST(Parameters, AreNamedAndShapedAsThePlainTorchModule) {
     const base::View1<const float> values = full.tensors()[i].values;
     for (float value : values) EXPECT_EQ(value, 0.0F);
   }
+  config.mlp = {.layers = 2, .residual = true, .layer_norm = true};
+  const Parameters<float> deep(config);
+  EXPECT_EQ(names_of(deep),
+            (std::vector<std::string>{
+                "token_embedding.weight", "mixer.0.weight", "mixer.0.bias", "mixer.2.weight",
+                "mixer.2.bias", "mixer.4.weight", "mixer.4.bias", "norm.1.weight", "norm.1.bias",
+                "norm.2.weight", "norm.2.bias", "lm_head.weight", "lm_head.bias"}));
+  EXPECT_EQ(deep.tensors()[3].shape, (std::vector<std::int64_t>{16, 16}));
+  EXPECT_EQ(deep.tensors()[5].shape, (std::vector<std::int64_t>{8, 16}));
+  EXPECT_EQ(deep.tensors()[9].shape, (std::vector<std::int64_t>{16}));
+  config.mlp = {};
   config.tied = true;
   config.bias = false;
   const Parameters<float> tied(config);

@@ -86,14 +86,23 @@ inline std::vector<ModelConfig> every_model(std::int64_t vocab_size, std::int64_
       configs.push_back(config);
     }
   }
+  for (int bits = 0; bits < 4; ++bits) {
+    ModelConfig config = make_config("concat:2", vocab_size, dim, hidden, bits == 1, bits == 2);
+    config.mlp.layers = 2 + bits % 2;
+    config.mlp.residual = bits > 0;
+    config.mlp.layer_norm = bits > 1;
+    if (bits == 3) config.mlp.activation = logits::Activation::relu;
+    configs.push_back(config);
+  }
   return configs;
 }
 
 inline std::string describe(const ModelConfig& config) {
   return context::mixer_name(config.mixer) + " D " + std::to_string(config.dim) + " H " +
-         std::to_string(config.hidden) + (config.tied ? " tied" : "") +
-         (config.skip ? " skip" : "") + (config.bias ? " bias" : "") +
-         (config.pad_id == kNoId ? "" : " pad");
+         std::to_string(config.hidden) + " L " + std::to_string(config.mlp.layers) +
+         (config.mlp.residual ? " residual" : "") + (config.mlp.layer_norm ? " norm" : "") +
+         (config.tied ? " tied" : "") + (config.skip ? " skip" : "") +
+         (config.bias ? " bias" : "") + (config.pad_id == kNoId ? "" : " pad");
 }
 
 template <Real T>

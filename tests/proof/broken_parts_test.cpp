@@ -90,9 +90,9 @@ TEST(BrokenParts, AGradientWithTheRestOfTheStepBeforeTurnsGradientRed) {
                                            const auto& batch, auto& workspace, auto& gradients) {
     const loss::LossSum sum =
         model::evaluate_with_gradients<double>(pool, config, values, batch, workspace, gradients);
-    const double left = before.dense.mlp().bias0[0];
+    const double left = before.dense.mlp().linears[0].bias[0];
     before = gradients;
-    gradients.dense.mlp().bias0[0] += left;
+    gradients.dense.mlp().linears[0].bias[0] += left;
     return sum;
   };
   EXPECT_EQ(failed(run(Model("mean", false).subject(), parts)), Names{"gradient"});
@@ -104,7 +104,8 @@ TEST(BrokenParts, AWrongGradientInFloat32OnlyTurnsGradientRed) {
                                             const auto& batch, auto& workspace, auto& gradients) {
     const loss::LossSum sum =
         model::evaluate_with_gradients<float>(pool, config, values, batch, workspace, gradients);
-    for (float& value : gradients.dense.mlp().weight0) value *= 1.01F;
+    const base::View2<float> weight = gradients.dense.mlp().linears[0].weight;
+    for (float& value : weight) value *= 1.01F;
     return sum;
   };
   EXPECT_EQ(failed(run(Model("window:3", false).subject(), parts)), Names{"gradient"});
@@ -289,7 +290,7 @@ TEST(BrokenParts, ASumThatDependsOnTheThreadsTurnsDeterminismRed) {
                                             const auto& batch, auto& workspace, auto& gradients) {
     const loss::LossSum sum =
         model::evaluate_with_gradients<float>(pool, config, values, batch, workspace, gradients);
-    float& value = gradients.dense.mlp().bias0[0];
+    float& value = gradients.dense.mlp().linears[0].bias[0];
     if (pool.threads() == 4) value = std::nextafter(value, 1.0F);
     return sum;
   };

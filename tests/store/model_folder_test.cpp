@@ -104,8 +104,8 @@ class ModelFolderTest : public ::testing::Test {
 TEST_F(ModelFolderTest, OpensWhatWasSavedBitForBit) {
   for (bool tied : {false, true}) {
     ModelFolder saved = small_model(model_, tied);
-    saved.parameters.mlp().weight0[1][2] = -0.0F;
-    saved.parameters.mlp().bias0[0] = std::numeric_limits<float>::denorm_min();
+    saved.parameters.mlp().linears[0].weight[1][2] = -0.0F;
+    saved.parameters.mlp().linears[0].bias[0] = std::numeric_limits<float>::denorm_min();
     save_model(saved);
     const ModelFolder opened = open_model(model_);
     EXPECT_EQ(opened.config, saved.config);
@@ -150,7 +150,7 @@ TEST_F(ModelFolderTest, WeightsStandInTheMappedFile) {
   const std::string before = files::read_file(path(kModelFile));
   EXPECT_TRUE(mapped_file(opened.parameters.token_embedding().data()).ends_with(kModelFile));
   // The next one begins at no multiple of 64 bytes, which is what training counts on.
-  EXPECT_EQ(mapped_file(opened.parameters.mlp().weight0.data()), "");
+  EXPECT_EQ(mapped_file(opened.parameters.mlp().linears[0].weight.data()), "");
   const model::Parameters<float> copy = opened.parameters;
   EXPECT_EQ(mapped_file(copy.token_embedding().data()), "");
   // What is written stays in memory until it is saved, also over the file that is mapped.
@@ -296,7 +296,7 @@ TEST_F(ModelFolderTest, ANonFiniteWeightIsNeverSaved) {
   for (float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     ModelFolder folder = small_model(model_);
-    folder.parameters.mlp().weight2[2][1] = bad;
+    folder.parameters.mlp().linears[1].weight[2][1] = bad;
     expect_error(ErrorKind::numeric, {model_, "mixer.2.weight[2,1]"}, [&] { save_model(folder); });
     folder = small_model(folder_.path("fresh"));
     folder.parameters.head_bias()[3] = bad;

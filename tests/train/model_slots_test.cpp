@@ -51,6 +51,19 @@ TEST(ModelSlots, AnUntiedTableStepsByTouchedRows) {
   EXPECT_EQ(slots.pad_slot, "token_embedding.weight");
 }
 
+TEST(ModelSlots, TheHeadOfASampledLossStepsByTouchedRowsToo) {
+  const model::ModelConfig config = small_config(false);
+  model::Parameters<float> parameters(config);
+  model::Gradients<float> gradients(config, true);
+  const optim::Slots<float> slots = model_slots(config, parameters, gradients);
+  ASSERT_EQ(slots.tables.size(), 2U);
+  EXPECT_EQ(slots.tables[1].name, "lm_head.weight");
+  EXPECT_EQ(slots.tables[1].value.data(), parameters.head_weight().data());
+  EXPECT_EQ(slots.tables[1].gradient, &gradients.head_rows);
+  EXPECT_EQ(dense_names(slots), (Names{"mixer.0.weight", "mixer.0.bias", "mixer.2.weight",
+                                       "mixer.2.bias", "lm_head.bias"}));
+}
+
 TEST(ModelSlots, ATiedTableIsADenseSlotWithRows) {
   model::ModelConfig config = small_config(true);
   model::Parameters<float> parameters(config);

@@ -110,7 +110,7 @@ TEST(OutputFolder, AResumeRemovesTemporariesOfKilledRuns) {
   EXPECT_NE(run.all_notices().find("removed 2 temporary files"), std::string::npos)
       << run.all_notices();
   for (const auto& entry : fs::recursive_directory_iterator(folder.path("m"))) {
-    EXPECT_EQ(entry.path().string().find("-0"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().filename().string().find("-0"), std::string::npos) << entry.path();
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
   }
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lexirow/error.h"
+#include "train/derive.h"
 #include "train/presets.h"
 
 namespace lexirow::train {
@@ -154,6 +155,12 @@ TEST(Presets, RefusesWhatCannotBe) {
   const std::vector<std::pair<Given, std::string>> cases = {
       {{{"mixer", "full-mean"}}, "--allow-leak"},
       {{{"mixer", "concat:4"}, {"hidden", "0"}}, "--hidden H"},
+      {{{"mixer", "mean"}, {"hidden", "0"}, {"layers", "2"}}, "--layers"},
+      {{{"layers", "0"}}, "layers: got 0"},
+      {{{"residual", "true"}}, "residual"},
+      {{{"layer-norm", "true"}, {"layers", "1"}}, "layer-norm"},
+      {{{"dropout", "1"}}, "dropout: got 1"},
+      {{{"activation", "tanh"}}, "--activation"},
       {{{"tied", "true"}, {"row-updates", "lazy"}}, "--row-updates lazy"},
       {{{"dim", "0"}}, "--dim: got 0"},
       {{{"lr", "-1"}}, "--lr: got -1"},
@@ -179,6 +186,27 @@ TEST(Presets, WarmupIsStepsOrAShare) {
   EXPECT_EQ(warmup_steps(settings, 2000), 100);
   settings.warmup = "30";
   EXPECT_EQ(warmup_steps(settings, 2000), 30);
+}
+
+TEST(Settings, TheLossIsFullSampledOrChosenByTheVocabulary) {
+  Settings settings;
+  EXPECT_EQ(negatives_of(settings), 0);
+  settings.loss = "sampled:20";
+  EXPECT_EQ(negatives_of(settings), 20);
+  EXPECT_EQ(choose_loss(100000, settings), "") << "what is named stays";
+  for (const char* bad :
+       {"sampled", "sampled:", "sampled:0", "sampled:-3", "sampled:2x", "softmax"}) {
+    settings.loss = bad;
+    EXPECT_NE(error_of([&] { negatives_of(settings); }).find("expected full, sampled:K"),
+              std::string::npos)
+        << bad;
+  }
+  settings.loss = "auto";
+  EXPECT_EQ(choose_loss(8192, settings), "");
+  EXPECT_EQ(settings.loss, "full");
+  settings.loss = "auto";
+  EXPECT_NE(choose_loss(8193, settings).find("sampled:512 of 8193 tokens"), std::string::npos);
+  EXPECT_EQ(negatives_of(settings), 512);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/network.h"
 #include "optim/optimizer.h"
+#include "train/derive.h"
 #include "train/model_slots.h"
 
 namespace lexirow::train {
@@ -44,14 +46,15 @@ TEST(ModelSizes, OfTablesAreThoseOfTheArithmetic) {
 
 TEST(ModelSizes, AreWhatIsReallyHeld) {
   for (const bool tied : {true, false}) {
-    for (const char* name : {"adamw", "sgd", "adagrad", "adagrad-row"}) {
+    for (const char* name : {"adamw", "sgd", "adagrad", "adagrad-row", "adagrad-row sampled"}) {
       Settings settings;
-      settings.optimizer = name;
+      settings.optimizer = std::string(name).substr(0, std::string(name).find(' '));
+      if (std::string(name).ends_with("sampled")) settings.loss = "sampled:9";
       const model::ModelConfig config = tables(tied);
       model::Parameters<float> parameters(config);
-      model::Gradients<float> gradients(config);
+      model::Gradients<float> gradients(config, negatives_of(settings) > 0);
       optim::OptimizerConfig optimizer_config;
-      optimizer_config.kind = optim::parse_optimizer(name);
+      optimizer_config.kind = optim::parse_optimizer(settings.optimizer);
       optim::Optimizer<float> optimizer(optimizer_config,
                                         model_slots(config, parameters, gradients));
       std::int64_t state = 0;
@@ -60,6 +63,52 @@ TEST(ModelSizes, AreWhatIsReallyHeld) {
       EXPECT_EQ(sizes.parameters, parameters.count());
       EXPECT_EQ(sizes.moment_bytes, 4 * state) << name << (tied ? " tied" : "");
     }
+  }
+}
+
+// Of the head under a sampled loss a batch reads the rows of its labels and of its negatives.
+TEST(ModelSizes, OfASampledHeadAreThoseOfItsRows) {
+  Settings settings;
+  settings.batch = 1;
+  settings.context = 64;
+  const Sizes full = model_sizes(tables(false), settings);
+  settings.loss = "sampled:36";
+  const Sizes sampled = model_sizes(tables(false), settings);
+  EXPECT_EQ(full.gradient_bytes - sampled.gradient_bytes, (4096 - 100) * 256 * 4);
+  EXPECT_EQ(sampled.activation_bytes - full.activation_bytes,
+            100 * 2 * 256 * 4 + std::int64_t{64} * 36 * 4);
+}
+
+TEST(ModelSizes, OfHiddenLayersAreWhatIsReallyHeld) {
+  Settings settings;
+  settings.batch = 4;
+  settings.context = 8;
+  model::ModelConfig config;
+  config.vocab_size = 30;
+  config.dim = 6;
+  config.mixer = context::parse_mixer("concat:3");
+  config.hidden = 16;
+  for (const logits::MlpForm& form :
+       {logits::MlpForm(), logits::MlpForm{.layers = 2},
+        logits::MlpForm{.layers = 3, .residual = true},
+        logits::MlpForm{.layers = 4, .residual = true, .layer_norm = true}}) {
+    config.mlp = form;
+    const model::Parameters<float> parameters(config);
+    EXPECT_EQ(model_sizes(config, settings).parameters, parameters.count()) << form.layers;
+    base::ThreadPool pool(1);
+    model::Workspace<float> workspace;
+    model::Gradients<float> gradients(config);
+    const std::vector<Id> ids(32, 3);
+    model::BatchView batch;
+    batch.ids = batch.labels = {ids.data(), {4, 8}};
+    model::evaluate_with_gradients<float>(pool, config, parameters, batch, workspace, gradients);
+    const logits::MlpWorkspace<float>& mlp = workspace.mlp;
+    const std::int64_t values = workspace.hidden.size() + workspace.d_hidden.size() +
+                                workspace.context.size() + workspace.d_context.size() +
+                                workspace.out.size() + workspace.d_out.size() + mlp.before.size() +
+                                mlp.activated.size() + mlp.normed.size() + mlp.d_before.size() +
+                                mlp.d_state.size() + mlp.d_normed.size();
+    EXPECT_EQ(model_sizes(config, settings).activation_bytes, 4 * values) << form.layers;
   }
 }
 

@@ -19,7 +19,8 @@ TEST(Stop, AtAnyStepAndResumedEqualsUninterrupted) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
   const Given kind = {{"mixer", "concat:3"}, {"carry", "true"},  {"schedule", "cosine"},
-                      {"clip", "1"},         {"patience", "50"}, {"log-every", "1"}};
+                      {"clip", "1"},         {"patience", "50"}, {"log-every", "1"},
+                      {"layers", "2"},       {"dropout", "0.3"}, {"activation", "relu"}};
   QuietRun()(small_request(folder, "whole", kind));
   for (const std::int64_t stop : {1, 2, 14, 15, 16, 30, 39}) {
     TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);
@@ -34,6 +35,31 @@ TEST(Stop, AtAnyStepAndResumedEqualsUninterrupted) {
     const TrainResult resumed = QuietRun()(request);
     EXPECT_EQ(resumed.steps, 40);
     EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true) << stop;
+  }
+}
+
+// What is drawn depends on the seed and the step alone, whatever else is on.
+TEST(Stop, OfASampledLossAndResumedEqualsUninterrupted) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  for (const Given& kind :
+       {Given{{"loss", "sampled:5"}, {"row-updates", "lazy"}},
+        Given{{"loss", "sampled:5"}, {"tied", "true"}, {"bias", "true"}, {"clip", "1"}},
+        Given{{"loss", "sampled:3"}, {"optimizer", "adagrad-row"}, {"row-updates", "lazy"}}}) {
+    TrainRequest request = small_request(folder, "whole", kind);
+    request.force = true;
+    const TrainResult whole = QuietRun()(request);
+    EXPECT_LT(whole.validation_loss.value(), 3) << "all 26 tokens score, and it learns";
+    request.out = folder.path("stopped");
+    QuietRun first;
+    first.stop_at_step = 16;
+    ASSERT_EQ(first(request).steps, 16);
+    request.force = false;
+    request.resume = true;
+    request.given.clear();
+    request.threads = 4;
+    QuietRun()(request);
+    EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true);
   }
 }
 

@@ -45,6 +45,11 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
       {{"mixer", "mean"}, {"tied", "true"}, {"schedule", "cosine"}, {"warmup", "5%"}},
       {{"mixer", "window:3"}, {"tokenizer", "word"}, {"optimizer", "adagrad"}, {"pad", "true"}},
       {{"mixer", "none"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"documents", "line"}},
+      {{"mixer", "concat:3"},
+       {"layers", "3"},
+       {"residual", "true"},
+       {"layer-norm", "true"},
+       {"dropout", "0.2"}},
   };
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     std::string first;
