@@ -12,6 +12,7 @@
 #include "loss/head_loss.h"
 #include "model/config.h"
 #include "model/parameters.h"
+#include "model/sampled_head.h"
 #include "rows/lookup.h"
 
 namespace lexirow::model {
@@ -25,6 +26,9 @@ struct BatchView {
   base::View2<const Id> ids;
   base::View2<const std::uint8_t> mask;
   base::View2<const Id> labels;
+  /// What evaluate_with_gradients scores the labels against; null: the whole vocabulary. Needs
+  /// gradients for a sampled head. Nothing else reads it.
+  const loss::Negatives* negatives = nullptr;
   /// Which hidden units the losses of this batch do without; off but in training.
   logits::DropoutDraw dropout = {};
 };
@@ -39,6 +43,7 @@ struct Workspace {
   base::Array<T> d_hidden, d_context, d_out;  ///< gradients of the above
   rows::ScatterPlan plan;
   loss::HeadLossWorkspace<T> head;
+  SampledHeadWorkspace<T> sampled_head;
 };
 
 /// Hidden states that the head reads: rows -> context -> MLP (-> + row).
@@ -64,7 +69,8 @@ loss::LossSum evaluate(base::ThreadPool& pool, const ModelConfig& config,
 
 /// Loss and the gradient of its mean over the counted labels, added to `gradients`; touched rows of
 /// another batch are replaced, so clear the gradients between batches. No counted label: gradients
-/// stay as they are and `counted` is 0.
+/// stay as they are and `counted` is 0. With negatives it is their loss, a little below the true
+/// one.
 template <Real T>
 loss::LossSum evaluate_with_gradients(base::ThreadPool& pool, const ModelConfig& config,
                                       const Parameters<T>& parameters, const BatchView& batch,
