@@ -188,7 +188,9 @@ Plan make_plan(base::ThreadPool& pool, const PlanRequest& request,
     plan.settings = train::resolve_settings(given, {}, plan.choice);
     plan.vocab_size = request.vocab_size;
   }
-  model::ModelConfig config = train::model_config(plan.settings, plan.vocab_size, kNoId);
+  const std::string loss = train::choose_loss(plan.vocab_size, plan.settings);
+  if (!loss.empty()) notice(loss);
+  const model::ModelConfig config = train::model_config(plan.settings, plan.vocab_size, kNoId);
   plan.sizes = train::model_sizes(config, plan.settings);
   list_tensors(config, plan);
   probe(pool, request.probe_seconds, plan);
