@@ -69,6 +69,7 @@ class Trainer {
  private:
   void next_batch();
   void list_windows();
+  void start_at_shares();
   void update(const loss::LossSum& loss);
   void check_loss(const loss::LossSum& loss) const;
   optim::Slots<float> slots();
