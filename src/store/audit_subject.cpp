@@ -29,14 +29,16 @@ constexpr const char* kHeadNames[] = {"lm_head.weight",
                                       "output_layer.weight"};
 constexpr const char* kMetaHead = "output.weight";
 
+bool is_head_name(const std::string& name) {
+  return name == kMetaHead ||
+         std::any_of(std::begin(kHeadNames), std::end(kHeadNames),
+                     [&](const char* known) { return is_called(name, known); });
+}
+
 const TensorInfo* find_head(const Table& table) {
   for (const TensorInfo& tensor : table.tensors) {
     if (tensor.shape.size() != 2 || tensor.shape[1] != table.dim()) continue;
-    if (tensor.name == table.tensor) continue;
-    const bool known = tensor.name == kMetaHead ||
-                       std::any_of(std::begin(kHeadNames), std::end(kHeadNames),
-                                   [&](const char* name) { return is_called(tensor.name, name); });
-    if (known) return &tensor;
+    if (tensor.name != table.tensor && is_head_name(tensor.name)) return &tensor;
   }
   return nullptr;
 }
@@ -162,7 +164,7 @@ std::int64_t AuditSubject::pad_row() const {
   // The tokenizer's is the last that was read.
   std::int64_t id = pads.empty() ? std::int64_t{kNoId} : pads.back().id;
   const bool shared = std::find(other_roles.begin(), other_roles.end(), id) != other_roles.end();
-  return id < 0 || id >= table.row_count() || shared ? std::int64_t{kNoId} : id;
+  return id < 0 || id >= table.row_count() || shared || output_alone ? std::int64_t{kNoId} : id;
 }
 
 AuditSubject open_audit_subject(const std::string& path, const TableOptions& options) {
@@ -182,6 +184,7 @@ AuditSubject open_audit_subject(const std::string& path, const TableOptions& opt
   } else {
     subject.table = open_table(path, rules);
   }
+  subject.output_alone = is_head_name(subject.table.tensor);
   const bool whole = options.limit < 0 && !options.keep;
   if (whole && subject.table.format.find("safetensors") != std::string::npos) open_head(subject);
   if (whole && subject.own_folder) open_head(subject);

@@ -25,13 +25,14 @@ struct AuditSubject {
   std::shared_ptr<const files::RowSource> head;  ///< the output table; null: none in the file
   std::string head_name;                         ///< its tensor
   bool own_folder = false;                       ///< a model folder of Lexirow's
-  std::optional<bool> tied;                      ///< as the configuration declares it
-  std::optional<std::int64_t> config_rows;       ///< vocab_size of the configuration
-  std::vector<StatedPad> pads;                   ///< kNoId: the file says that there is none
-  bool keeps_pad_row = false;                    ///< the pad row may hold values
-  std::optional<rows::Ledger> ledger;            ///< one of as many rows as the table
-  std::string ledger_problem;                    ///< why a ledger that is there cannot be used
-  std::vector<std::int64_t> other_roles;         ///< ids of the unknown, begin and end tokens
+  bool output_alone = false;  ///< `table` is an output table: none of its rows only pads
+  std::optional<bool> tied;   ///< as the configuration declares it
+  std::optional<std::int64_t> config_rows;  ///< vocab_size of the configuration
+  std::vector<StatedPad> pads;              ///< kNoId: the file says that there is none
+  bool keeps_pad_row = false;               ///< the pad row may hold values
+  std::optional<rows::Ledger> ledger;       ///< one of as many rows as the table
+  std::string ledger_problem;               ///< why a ledger that is there cannot be used
+  std::vector<std::int64_t> other_roles;    ///< ids of the unknown, begin and end tokens
 
   /// Tokens of the tokenizer, with rows or without; -1 without tokens.
   std::int64_t tokenizer_size() const;

@@ -318,7 +318,8 @@ TEST_F(DoctorTest, TellsWhatTheDtypeLost) {
 /// The findings on a model of `options` trained on a small text: with its ledger, and as tables
 /// alone.
 std::vector<Diagnosis> diagnoses_of_trained(const TempFolder& folder, const train::Given& given) {
-  folder.write("text.txt", train::small_text(120));
+  // Two words that are rare enough to be <unk>.
+  folder.write("text.txt", "Zebra quagga. " + train::small_text(120));
   train::Given all = {{"validation", "none"}, {"steps", "150"}, {"dim", "16"}};
   all.insert(all.end(), given.begin(), given.end());
   train::TrainRequest request = train::small_request(folder, "model", all);
