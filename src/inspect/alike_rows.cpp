@@ -33,6 +33,14 @@ class Groups {
     const auto [low, high] = std::minmax({root(a), root(b)});
     parent_[std::size_t(high)] = low;  // the first row stands for its group
   }
+  // The number of rows of each group, by the row that stands for it.
+  std::vector<std::int64_t> sizes() {
+    std::vector<std::int64_t> counts(parent_.size(), 0);
+    for (std::size_t row = 0; row < parent_.size(); ++row) {
+      ++counts[std::size_t(root(std::int64_t(row)))];
+    }
+    return counts;
+  }
   // Groups of two or more.
   std::vector<std::vector<std::int64_t>> all() {
     std::vector<std::vector<std::int64_t>> members(parent_.size());
@@ -158,7 +166,7 @@ class NearSearch {
  private:
   // Directions of two vectors differ by at most twice their distance over the sum of their lengths
   // (Dunkl and Williams); the rest is for rounding in float32.
-  static constexpr float kReach = static_cast<float>(1.01 * kNearlySame + 2e-5);
+  static constexpr float kReach = static_cast<float>(1.01 * kCrowd * kNearlySame + 2e-5);
 
   // The two directions in which the rows lie farthest apart.
   std::pair<std::int64_t, std::int64_t> widest(const RowFigures& figures) const {
@@ -256,6 +264,7 @@ AlikeRows alike_rows(base::ThreadPool& pool, const files::RowSource& table,
   std::erase_if(others, [&](std::int64_t row) { return !has_finite_projections(figures, row); });
   if (figures.dim < kLeastDim || others.size() < 2) return alike;
   Groups nearly(figures.rows);
+  Groups crowds(figures.rows);
   NearSearch search(figures, std::move(others));
   for (const auto& [a, b] : search.pairs(pool, alike.complete)) {
     if (nearly.root(a) == nearly.root(b)) continue;
@@ -264,9 +273,26 @@ AlikeRows alike_rows(base::ThreadPool& pool, const files::RowSource& table,
       break;
     }
     const double limit = kNearlySame * std::max(figures.norm(a), figures.norm(b));
-    if (reader.distance(a, b) < limit * limit) nearly.join(a, b);
+    const double square = reader.distance(a, b);
+    if (square < limit * limit) nearly.join(a, b);
+    if (square < kCrowd * kCrowd * limit * limit) crowds.join(a, b);
   }
-  alike.nearly = nearly.all();
+  const std::vector<std::int64_t> sizes = crowds.sizes();
+  for (std::vector<std::int64_t>& group : nearly.all()) {
+    const std::int64_t first = group.front();
+    const auto around = sizes[std::size_t(crowds.root(first))];
+    // A chain of rows, each near the next one, is a crowd too.
+    const bool together = std::all_of(group.begin() + 1, group.end(), [&](std::int64_t row) {
+      const double limit = kNearlySame * std::max(figures.norm(first), figures.norm(row));
+      return reader.distance(first, row) < limit * limit;
+    });
+    if (together && around == std::int64_t(group.size())) {
+      alike.nearly.push_back(std::move(group));
+    } else {
+      alike.crowded.insert(alike.crowded.end(), group.begin(), group.end());
+    }
+  }
+  std::sort(alike.crowded.begin(), alike.crowded.end());
   return alike;
 }
 

@@ -17,7 +17,8 @@ constexpr const char* kKinds[] = {
     "sizes",         "tokens_without_rows", "pad_ids",      "head_missing",   "tied_differs",
     "ledger",        "non_finite",          "zero",         "pad_row",        "never_updated",
     "under_trained", "unreachable",         "duplicate",    "near_duplicate", "token_twice",
-    "outlier_norm",  "dtype_loss",          "surplus_rows", "dtype_wide",     "search_cut"};
+    "outlier_norm",  "dtype_loss",          "surplus_rows", "dtype_wide",     "crowded",
+    "search_cut"};
 
 std::ptrdiff_t rank_of(const Finding& finding) {
   return std::find(std::begin(kKinds), std::end(kKinds), finding.kind) - std::begin(kKinds);

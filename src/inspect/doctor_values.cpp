@@ -130,6 +130,14 @@ void examine_alike(base::ThreadPool& pool, const ExaminedTable& table, Findings&
   tell("duplicate", std::move(alike.equal), "of equal ones");
   tell("near_duplicate", std::move(alike.nearly),
        fmt::format("within {} of their length of each other", kNearlySame));
+  if (!alike.crowded.empty()) {
+    findings.push_back(
+        {"crowded", Severity::note, table.name, alike.crowded,
+         fmt::format(
+             "{} within {} of their length of another, with others hardly farther: the rows "
+             "point one way, as in a table that was hardly trained",
+             rows_text(alike.crowded), kNearlySame)});
+  }
   if (!alike.complete) {
     findings.push_back({"search_cut",
                         Severity::note,

@@ -47,6 +47,23 @@ TEST(AlikeRows, FindsEveryPairAmongManyRowsWhateverTheirScale) {
   EXPECT_TRUE(alike.complete);
 }
 
+TEST(AlikeRows, OfACrowdAreNoCopies) {
+  // A table that was hardly trained: all rows point one way, and differ by about a thousandth.
+  constexpr std::int64_t kRows = 400;
+  std::vector<float> values = normal_rows(kRows, kRowDim, 13, 7e-4);
+  for (float& value : values) value += 1;
+  // A copy lies apart from all others.
+  for (std::int64_t j = 0; j < kRowDim; ++j) row(values, 7)[j] += j % 2 == 0 ? 0.5F : -0.5F;
+  std::copy_n(row(values, 7), kRowDim, row(values, 9));
+  row(values, 9)[3] += 1e-3F;
+  const auto table = files::rows_of_view({values.data(), {kRows, kRowDim}});
+  base::ThreadPool pool(2);
+  const AlikeRows alike = alike_rows(pool, *table, measure_rows(pool, *table));
+  EXPECT_EQ(alike.nearly, (std::vector<Group>{{7, 9}}));
+  EXPECT_GT(alike.crowded.size(), 300U);
+  EXPECT_TRUE(alike.complete);
+}
+
 TEST(AlikeRows, AreFewOrManyInLinearTime) {
   // All rows the same but a few: no pair is looked at twice.
   constexpr std::int64_t kRows = 60000;
