@@ -14,7 +14,9 @@ namespace lexirow::inspect {
 
 namespace {
 
-constexpr double kLengthGap = 2.5;  // the gap: a length over the next one
+constexpr double kShortGap = 2.5;  // the gap: a length over the next one
+// fastText's </s> has no n-grams to be averaged with, and is three times as long as any word.
+constexpr double kLongGap = 4;
 constexpr double kFarFactor = 5;    // from the median on
 constexpr double kSpreads = 10;     // robust deviations of the logarithm from the median on
 constexpr double kFewShare = 0.02;  // outliers are few
@@ -71,7 +73,7 @@ void find_long(const ExaminedTable& table, const Lengths& lengths, Findings& fin
       std::max(1.0, std::floor(kFewShare * static_cast<double>(sorted.size()))));
   // The lowest gap within the few longest rows.
   for (std::size_t i = sorted.size() - few; i < sorted.size(); ++i) {
-    const bool gap = sorted[i].length >= kLengthGap * sorted[i - 1].length &&
+    const bool gap = sorted[i].length >= kLongGap * sorted[i - 1].length &&
                      sorted[i].length >= lengths.least_factor * lengths.median;
     if (!gap) continue;
     const auto rows = rows_of(sorted, i, sorted.size());
@@ -91,7 +93,7 @@ void find_short(const ExaminedTable& table, const Lengths& lengths, Findings& fi
   if (table.figures.dim < kLeastNormDim) return;
   // The highest gap below the median.
   for (std::size_t i = sorted.size() / 2; i > 0; --i) {
-    const bool gap = sorted[i].length >= kLengthGap * sorted[i - 1].length &&
+    const bool gap = sorted[i].length >= kShortGap * sorted[i - 1].length &&
                      sorted[i - 1].length * kFarFactor <= lengths.median;
     if (!gap) continue;
     const auto rows = rows_of(sorted, 0, i);
