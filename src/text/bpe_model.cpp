@@ -87,10 +87,10 @@ bool BpeModel::begins_words(const std::string& mark) const {
   const bool affixes =
       (parts_.prefix && !parts_.prefix->empty()) || (parts_.suffix && !parts_.suffix->empty());
   if (parts_.bytes || parts_.ignore_merges || affixes || id_of(mark) == kNoId) return false;
-  return std::all_of(parts_.tokens.begin(), parts_.tokens.end(), [&](const std::string& token) {
+  return std::all_of(parts_.tokens.begin(), parts_.tokens.end(), [&](std::string_view token) {
     std::size_t begin = 0;
     while (token.compare(begin, mark.size(), mark) == 0) begin += mark.size();
-    return token.find(mark, begin) == std::string::npos;
+    return token.find(mark, begin) == std::string_view::npos;
   });
 }
 
@@ -161,7 +161,9 @@ bool BpeModel::add_fallback(std::string_view symbol, std::vector<ModelToken>& to
 
 nlohmann::ordered_json BpeModel::to_json() const {
   nlohmann::ordered_json merges = nlohmann::ordered_json::array();
-  const auto spelling = [this](Id id) { return parts_.tokens[static_cast<std::size_t>(id)]; };
+  const auto spelling = [this](Id id) {
+    return std::string(parts_.tokens[static_cast<std::size_t>(id)]);
+  };
   for (const BpeMerge& merge : parts_.merges) {
     merges.push_back({spelling(merge.left), spelling(merge.right)});
   }

@@ -14,7 +14,10 @@ constexpr std::uint64_t kUpper = ~std::uint64_t{0} << 32;
 
 }  // namespace
 
-TokenIndex::TokenIndex(std::vector<std::string> spellings) : spellings_(std::move(spellings)) {
+TokenIndex::TokenIndex(const std::vector<std::string>& spellings)
+    : TokenIndex(StringList(spellings)) {}
+
+TokenIndex::TokenIndex(StringList spellings) : spellings_(std::move(spellings)) {
   std::size_t size = 16;
   while (size < 2 * spellings_.size()) size *= 2;
   slots_.resize(size, kFree);

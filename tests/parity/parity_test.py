@@ -307,11 +307,13 @@ def part_code_points(comparison, folder):
     from tokenizers import Regex, Tokenizer, models, normalizers as n, pre_tokenizers as p
     rng = random.Random(11)
     codes = rng.sample([*range(0xD800), *range(0xE000, 0x33480), *range(0xE0000, 0xE0200)], 5000)
-    texts = [f"a{chr(code)}1" for code in codes + list(range(0x1CE0, 0x1D00))]
+    texts = [f"a{chr(code)}1" for code in codes + [*range(0x1CE0, 0x1D00), 0x11DE0, 0x16FF4]]
     vocab = {letter: i for i, letter in enumerate(sorted(p.ByteLevel.alphabet()))}
     cases = {"accents": n.StripAccents(), "bert": n.BertNormalizer(), "lower": n.Lowercase(), "nfc": n.NFC(),
              "nfd": n.NFD(), "nfkc": n.NFKC(), "nfkd": n.NFKD()}
     cases |= {name: p.Split(Regex(f"\\{name}"), "removed") for name in ("w", "s", "d", "p{L}", "p{N}", "p{M}", "p{P}")}
+    cases |= {"digits": p.Digits(True), "w-in-brackets": p.Split(Regex(r"[\w]"), "removed"),
+              "no-w-in-brackets": p.Split(Regex(r"[^\w]"), "removed")}
     for name, step in cases.items():
         tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[]))
         letters = p.ByteLevel(add_prefix_space=False, use_regex=False)

@@ -152,7 +152,7 @@ TEST(ModelLists, PlainVocabulariesAreTokensAlone) {
   const auto file = lift_json(R"({"model": 1, "a": 0, "ab": 3})");
   ASSERT_TRUE(file);
   EXPECT_EQ(file->rest, nullptr);
-  EXPECT_EQ(file->lists.tokens.spellings(), (std::vector<std::string>{"a", "model", "", "ab"}));
+  EXPECT_EQ(file->lists.tokens.spellings(), StringList({"a", "model", "", "ab"}));
   EXPECT_EQ(file->lists.tokens.distinct(), 3u);
   EXPECT_EQ(file->lists.tokens.find("ab"), 3);
   EXPECT_EQ(file->lists.tokens.find("b"), kNoId);
