@@ -1,9 +1,9 @@
 #include "base/memory.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <new>
+
+#include "base/system.h"
 
 namespace lexirow::base {
 namespace {
@@ -23,12 +23,8 @@ void* allocate(std::int64_t bytes) {
                      static_cast<std::size_t>(bytes)) != 0) {
     throw std::bad_alloc();
   }
-#ifdef MADV_HUGEPAGE
-  // Whole huge pages only: what lies behind them keeps its small pages. A refusal costs nothing.
-  if (huge) {
-    madvise(memory, static_cast<std::size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
-  }
-#endif
+  // What lies behind the last whole huge page keeps its small pages.
+  if (huge) prefer_huge_pages(memory, bytes);
   return memory;
 }
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/system.h"
+
 namespace lexirow::text {
 namespace {
 
@@ -209,6 +211,14 @@ std::size_t id_limit(std::size_t tokens) {
 std::optional<LiftedFile> lift_json(std::string_view text, std::int64_t readable_behind) {
   const auto parser = std::make_shared<dom::parser>();
   const bool copy = readable_behind < static_cast<std::int64_t>(simdjson::SIMDJSON_PADDING);
+  // Of what is set aside a part is filled, from the front: with 4 KiB pages that is half the time.
+  if (parser->allocate(text.size()) == simdjson::SUCCESS &&
+      parser->doc.allocate(text.size()) == simdjson::SUCCESS) {
+    const auto size = static_cast<std::int64_t>(text.size());
+    base::prefer_huge_pages(parser->doc.tape.get(), 8 * size);
+    base::prefer_huge_pages(parser->doc.string_buf.get(), size);
+    base::prefer_huge_pages(parser->implementation->structural_indexes.get(), 4 * size);
+  }
   dom::object root;
   if (parser->parse(text.data(), text.size(), copy).get(root) != simdjson::SUCCESS)
     return std::nullopt;
