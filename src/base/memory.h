@@ -4,8 +4,8 @@
 
 namespace lexirow::base {
 
-/// Uninitialised memory aligned to 64 bytes. From 4 MiB on it begins at a huge page and huge pages
-/// are asked for (MADV_HUGEPAGE, where the system has it): random rows of a large table then miss
+/// Uninitialised memory aligned to 64 bytes. From 4 MiB on, and of 2 MiB, it begins at a huge page
+/// and huge pages are asked for (where the system has them): random rows of a large table then miss
 /// the translation cache less, and fewer page faults fill it. Throws std::bad_alloc.
 void* allocate(std::int64_t bytes);
 

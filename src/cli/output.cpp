@@ -22,13 +22,13 @@ namespace {
   throw Error(ErrorKind::io, fmt::format("cannot write to standard output: {}", strerror(errno)));
 }
 
+}  // namespace
+
 std::size_t code_points(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
-
-}  // namespace
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) refuse_write();
@@ -38,8 +38,12 @@ void flush_output() {
   if (std::fflush(stdout) != 0) refuse_write();
 }
 
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 void print_json(const Json& json) {
-  print(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print(json_text(json));
   print("\n");
   flush_output();
 }
@@ -126,6 +130,18 @@ void put_token(Json& json, const std::string& key, const std::string& bytes_key,
 
 std::string shown(std::string_view token) {
   return text::display_text(token, true);
+}
+
+std::string visible(std::string_view token) {
+  std::string text;
+  for (const char byte : shown(token)) {
+    if (byte == ' ') {
+      text += "\xE2\x90\xA3";  // U+2423 OPEN BOX
+    } else {
+      text += byte;
+    }
+  }
+  return text;
 }
 
 std::string rounded(std::int64_t count) {

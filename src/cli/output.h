@@ -19,7 +19,9 @@ struct BrokenPipe {};
 void print(std::string_view text);
 /// Hands everything printed so far to the system.
 void flush_output();
-/// One JSON object and a line end; what is not UTF-8 becomes U+FFFD.
+/// JSON in one line; what is not UTF-8 becomes U+FFFD.
+std::string json_text(const Json& json);
+/// The same of an object, and a line end.
 void print_json(const Json& json);
 
 /// Messages for people on standard error.
@@ -55,6 +57,10 @@ void put_token(Json& json, const std::string& key, const std::string& bytes_key,
                std::string_view token);
 /// What people see of a token: controls and spaces made visible.
 std::string shown(std::string_view token);
+/// The same for tables: every blank made visible, wherever it stands.
+std::string visible(std::string_view token);
+/// How wide a text is, in code points.
+std::size_t code_points(std::string_view text);
 
 using base::counted;
 using base::shell_word;

@@ -11,6 +11,7 @@
 #include "inspect/pooling.h"
 #include "inspect/spelling.h"
 #include "lexirow/error.h"
+#include "text/byte_letters.h"
 
 namespace lexirow::cli {
 
@@ -32,6 +33,20 @@ std::optional<Subject> unseen_word(const store::Table& table, const std::string&
   return subject;
 }
 
+/// The token that is shown so, as tables or `tokenize --pieces` do, or is written so in files of
+/// byte letters.
+std::optional<Id> find_shown(const store::Table& table, const std::string& spelling) {
+  for (std::int64_t id = 0; id < table.token_count(); ++id) {
+    const std::string token = table.token(id);
+    if (shown(token) == spelling || visible(token) == spelling) return static_cast<Id>(id);
+  }
+  if (const auto bytes = text::undisplayed(spelling)) {
+    if (const auto id = table.find(*bytes)) return id;
+  }
+  const auto bytes = text::from_byte_letters(spelling);
+  return bytes ? table.find(*bytes) : std::nullopt;
+}
+
 }  // namespace
 
 Id find_token(const store::Table& table, const std::string& spelling) {
@@ -44,9 +59,7 @@ Id find_token(const store::Table& table, const std::string& spelling) {
   }
   if (const auto id = table.find(spelling)) return *id;
   const auto token_of = [&](std::int64_t id) { return table.token(id); };
-  for (std::int64_t id = 0; id < table.token_count(); ++id) {
-    if (shown(token_of(id)) == spelling) return static_cast<Id>(id);
-  }
+  if (const auto id = find_shown(table, spelling)) return *id;
   std::vector<std::string> close;
   for (const std::string& token :
        inspect::close_spellings(table.token_count(), token_of, spelling, 5)) {

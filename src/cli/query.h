@@ -9,8 +9,9 @@
 
 namespace lexirow::cli {
 
-/// The row of a token as a user spells it: exactly, or as tables show it (\n, \t, a visible space).
-/// Throws Error(file) with close spellings when there is none.
+/// The row of a token as a user spells it: exactly; as tables show it (\n, \t, visible spaces);
+/// with escapes (\x0a, \u00a0, \U0001f600); or in the byte letters of tokenizer files (U+0120 for a
+/// space). Throws Error(file) with close spellings when there is none.
 Id find_token(const store::Table& table, const std::string& spelling);
 
 /// A row by number. Throws Error(index) outside the table.

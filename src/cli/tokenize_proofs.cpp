@@ -16,8 +16,66 @@ std::size_t count_tokens(const text::Tokenizer& tokenizer, const text::EncodeRul
   return ids.size();
 }
 
-std::string ids_or_error(const std::vector<Id>& ids, const std::string& error) {
-  return error.empty() ? fmt::format("{}", fmt::join(ids, " ")) : "refused: " + error;
+/// Bytes in hex, a blank between two.
+std::string spaced_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    text += fmt::format("{}{:02x}", text.empty() ? "" : " ", static_cast<unsigned char>(byte));
+  }
+  return text.empty() ? "(the end)" : text;
+}
+
+std::string ids_or_error(const text::ParitySide& side, bool places) {
+  if (!side.error.empty()) return "refused: " + side.error;
+  std::string text;
+  for (const text::Piece& piece : side.pieces) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", piece.id);
+    if (places) text += fmt::format(" ({}..{})", piece.begin, piece.end);
+  }
+  return text.empty() ? "no ids" : text;
+}
+
+std::string side_name(const NamedContestant& side) {
+  const text::Tokenizer& tokenizer = side.contestant.tokenizer;
+  const std::string kind = text::tokenizer_kind_name(tokenizer.kind());
+  return fmt::format("{} ({}{})", side.name, kind == side.name ? "" : kind + ", ",
+                     counted(tokenizer.vocab_size(), "token"));
+}
+
+void put_side(Json& json, const std::string& prefix, const text::ParitySide& side) {
+  Json ids = Json::array();
+  Json places = Json::array();
+  for (const text::Piece& piece : side.pieces) {
+    ids.push_back(piece.id);
+    places.push_back({piece.begin, piece.end});
+  }
+  json[prefix + "ids"] = std::move(ids);
+  json[prefix + "places"] = std::move(places);
+  if (!side.error.empty()) json[prefix + "error"] = side.error;
+}
+
+Json difference_json(const text::ParityDifference& difference) {
+  Json json;
+  json["line"] = difference.place.line;
+  json["column"] = difference.place.column;
+  json["byte"] = difference.place.byte;
+  put_token(json, "text", "bytes", difference.excerpt);
+  put_side(json, "", difference.first);
+  put_side(json, "other_", difference.second);
+  return json;
+}
+
+void print_difference(const text::ParityDifference& difference, const NamedContestant& first,
+                      const NamedContestant& second) {
+  const bool places = difference.ids_equal();
+  print(fmt::format("Different, first at line {}, column {} (byte {}){}:\n  {}{}{}\n",
+                    difference.place.line, difference.place.column, difference.place.byte,
+                    places ? ": the ids are equal, their places are not" : "",
+                    difference.cut_front ? "..." : "", shown(difference.excerpt),
+                    difference.cut_back ? "..." : ""));
+  print(fmt::format("{}:\n  {}\n{}:\n  {}\n", side_name(first),
+                    ids_or_error(difference.first, places), side_name(second),
+                    ids_or_error(difference.second, places)));
 }
 
 }  // namespace
@@ -34,45 +92,46 @@ int prove_round_trip(const text::Tokenizer& tokenizer, const text::EncodeRules& 
       json["line"] = loss->place.line;
       json["column"] = loss->place.column;
       json["byte"] = loss->place.byte;
+      json["text_bytes"] = text::hex_bytes(std::string_view(loss->expected).substr(loss->before));
+      json["decoded_bytes"] = text::hex_bytes(std::string_view(loss->decoded).substr(loss->before));
     }
     print_json(json);
   } else if (!loss) {
     print(fmt::format("The same: {} as {}, and back.\n", counted(bytes, "byte"),
                       counted(tokens, "token")));
   } else {
-    print(
-        fmt::format("Not the same: at line {}, column {} (byte {}) the text goes on with \"{}\", "
-                    "what came back with \"{}\".\n",
-                    loss->place.line, loss->place.column, loss->place.byte, shown(loss->expected),
-                    shown(loss->decoded)));
+    // Both may look the same where they are shown, so their bytes stand below.
+    print(fmt::format(
+        "Not the same: at line {}, column {} (byte {}) the text goes on with \"{}\", what came "
+        "back with \"{}\".\nfrom byte {}\n  text:      {}\n  came back: {}\n",
+        loss->place.line, loss->place.column, loss->place.byte,
+        shown(std::string_view(loss->expected).substr(loss->before)),
+        shown(std::string_view(loss->decoded).substr(loss->before)),
+        loss->place.byte - static_cast<std::int64_t>(loss->before), spaced_hex(loss->expected),
+        spaced_hex(loss->decoded)));
   }
   return loss ? kFailed : kDone;
 }
 
-int compare_tokenizers(const text::Contestant& first, const text::Contestant& second,
+int compare_tokenizers(const NamedContestant& first, const NamedContestant& second,
                        const std::string& text, bool as_json) {
-  const auto difference = text::first_difference(first, second, text);
+  const text::Contestant& one = first.contestant;
+  const auto difference = text::first_difference(one, second.contestant, text);
+  const auto tokens = [&] {
+    return static_cast<std::int64_t>(count_tokens(one.tokenizer, one.rules, text));
+  };
   if (as_json) {
-    Json json = {{"parity", !difference}};
+    Json json = {{"parity", !difference}, {"tokenizer", first.name}, {"other", second.name}};
     if (difference) {
-      json["line"] = difference->line;
-      put_token(json, "text", "bytes", difference->text);
-      json["ids"] = difference->first;
-      json["other_ids"] = difference->second;
-      if (!difference->first_error.empty()) json["error"] = difference->first_error;
-      if (!difference->second_error.empty()) json["other_error"] = difference->second_error;
+      json.update(difference_json(*difference));
     } else {
-      json["tokens"] = count_tokens(first.tokenizer, first.rules, text);
+      json["tokens"] = tokens();
     }
     print_json(json);
-  } else if (!difference) {
-    const auto tokens = static_cast<std::int64_t>(count_tokens(first.tokenizer, first.rules, text));
-    print(fmt::format("The same: {}, ids and places equal.\n", counted(tokens, "token")));
+  } else if (difference) {
+    print_difference(*difference, first, second);
   } else {
-    print(fmt::format("Different, first in line {}: {}\nthis:  {}\nother: {}\n", difference->line,
-                      shown(difference->text),
-                      ids_or_error(difference->first, difference->first_error),
-                      ids_or_error(difference->second, difference->second_error)));
+    print(fmt::format("The same: {}, ids and places equal.\n", counted(tokens(), "token")));
   }
   return difference ? kFailed : kDone;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -8,27 +9,66 @@
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/subject.h"
+#include "cli/tokenize_output.h"
 #include "cli/tokenize_proofs.h"
 #include "cli/tokenize_windows.h"
 #include "cli/verbs.h"
 #include "lexirow/error.h"
-#include "text/token_stream.h"
+#include "store/tokenizer_file.h"
 #include "text/vocabulary.h"
 #include "text/windows.h"
 
 namespace lexirow::cli {
 namespace {
 
-std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
-                                                        const std::string& text) {
-  const std::string& name = arguments.text("tokenizer");
-  if (arguments.has("word-split") && name != "word") {
+/// What shows a text is one of these, or the ids alone.
+constexpr std::array kModes = {"decode", "pieces", "roundtrip", "parity", "windows"};
+
+/// Options that would change nothing beside the others are refused, not passed over.
+void require_sense(const Arguments& arguments) {
+  std::string mode;
+  for (const char* name : kModes) {
+    const bool wanted =
+        std::string_view(name) == "parity" ? arguments.has(name) : arguments.flag(name);
+    if (!wanted) continue;
+    if (!mode.empty()) {
+      throw UsageError(
+          fmt::format("--{} and --{} show different things: give one of them.", mode, name));
+    }
+    mode = name;
+  }
+  for (const char* name : {"special", "strict"}) {
+    if (mode != "decode" || !arguments.has(name)) continue;
+    throw UsageError(
+        fmt::format("--{} says how text is read, but --decode reads ids: leave it out.", name));
+  }
+  const std::string& first = arguments.text("tokenizer");
+  const std::string& second = arguments.text("parity");
+  if (arguments.has("word-split") && first != "word" && second != "word") {
     throw UsageError(
         fmt::format("--word-split says how `word` cuts, but --tokenizer is {}: leave it out, or "
                     "give --tokenizer word.",
-                    name));
+                    first));
   }
-  if (!text::is_tokenizer_form(name)) return load_tokenizer(name, arguments.text("split"));
+  const bool file =
+      !text::is_tokenizer_form(first) || (!second.empty() && !text::is_tokenizer_form(second));
+  if (arguments.text("split") != "auto" && !file) {
+    throw UsageError(
+        fmt::format("--split says how a tiktoken rank file cuts, but --tokenizer is {}: leave it "
+                    "out, or give such a file.",
+                    first));
+  }
+}
+
+/// The tokenizer that `name` stands for: of a file, or made of the text.
+std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& arguments,
+                                                        const std::string& name,
+                                                        const std::string& text) {
+  if (!text::is_tokenizer_form(name)) {
+    // Of two files that are compared the option is for the one that it can be for.
+    const bool ranks = !arguments.has("parity") || store::holds_ranks(name);
+    return load_tokenizer(name, ranks ? arguments.text("split") : "auto");
+  }
   text::VocabularyOptions options;
   const text::TokenizerForm form = text::parse_tokenizer_form(name);
   options.kind = form.kind;
@@ -37,7 +77,7 @@ std::shared_ptr<const text::Tokenizer> wanted_tokenizer(const Arguments& argumen
   options.strict = arguments.flag("strict");
   std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_of_text(options, text);
   if (options.kind != text::TokenizerKind::byte) {
-    say(fmt::format("The vocabulary of {} is made of this text itself.",
+    say(fmt::format("The vocabulary of {}, {}, is made of this text itself.", name,
                     counted(tokenizer->vocab_size(), "token")));
   }
   return tokenizer;
@@ -80,7 +120,7 @@ int decode_ids(const Arguments& arguments, const std::string& input) {
         "--decode needs the vocabulary that the ids came from: --tokenizer FILE, a tokenizer.json "
         "or a model folder (or --tokenizer byte).");
   }
-  const auto tokenizer = wanted_tokenizer(arguments, "");
+  const auto tokenizer = wanted_tokenizer(arguments, name, "");
   const std::vector<Id> ids = parse_ids(input, *tokenizer);
   const base::View1<const Id> view(ids.data(), {static_cast<std::int64_t>(ids.size())});
   text::check_ids(view, tokenizer->vocab_size(), tokenizer.get());
@@ -96,76 +136,6 @@ int decode_ids(const Arguments& arguments, const std::string& input) {
   json["vocab_size"] = tokenizer->vocab_size();
   print_json(json);
   return kDone;
-}
-
-/// Ids in one line, written as they come, so that a reader may stop early.
-void print_ids(const text::Tokenizer& tokenizer, const text::EncodeRules& rules,
-               const std::string& text, text::EncodeCounts& counts) {
-  text::StreamEncoder encoder(tokenizer, rules, {});
-  std::vector<Id> ids;
-  std::vector<std::int64_t> boundaries;
-  bool first = true;
-  const auto write = [&] {
-    std::string line;
-    for (const Id id : ids) {
-      if (!first) line += ' ';
-      line += std::to_string(id);
-      first = false;
-    }
-    ids.clear();
-    print(line);
-  };
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  for (std::size_t begin = 0; begin < text.size(); begin += kChunk) {
-    encoder.push(std::string_view(text).substr(begin, kChunk), ids, boundaries);
-    write();
-  }
-  encoder.end_file(ids, boundaries);
-  write();
-  print("\n");
-  counts = encoder.counts();
-}
-
-/// A token for the table of pieces: blanks made visible too, wherever they stand.
-std::string visible(std::string_view token) {
-  std::string text;
-  for (const char byte : shown(token)) {
-    if (byte == ' ') {
-      text += "\xE2\x90\xA3";  // U+2423 OPEN BOX
-    } else {
-      text += byte;
-    }
-  }
-  return text;
-}
-
-void print_pieces(const text::Tokenizer& tokenizer, const std::vector<text::Piece>& pieces) {
-  Table table({"id", "token", "bytes", "place"}, "rllr");
-  for (const text::Piece& piece : pieces) {
-    const std::string token = tokenizer.token_bytes(piece.id);
-    table.add({std::to_string(piece.id), visible(token), text::hex_bytes(token),
-               fmt::format("{}..{}", piece.begin, piece.end)});
-  }
-  print(table.text());
-}
-
-void print_json_of(const text::Tokenizer& tokenizer, const std::vector<text::Piece>& pieces) {
-  Json ids = Json::array();
-  Json list = Json::array();
-  for (const text::Piece& piece : pieces) {
-    ids.push_back(piece.id);
-    Json entry = {{"id", piece.id}};
-    put_token(entry, "token", "bytes", tokenizer.token_bytes(piece.id));
-    entry["begin"] = piece.begin;
-    entry["end"] = piece.end;
-    list.push_back(std::move(entry));
-  }
-  Json json;
-  json["ids"] = std::move(ids);
-  json["pieces"] = std::move(list);
-  json["tokens"] = pieces.size();
-  json["vocab_size"] = tokenizer.vocab_size();
-  print_json(json);
 }
 
 WindowsWanted wanted_windows(const Arguments& arguments) {
@@ -238,20 +208,23 @@ std::optional<int> run_other(const Arguments& arguments, const text::Tokenizer& 
   }
   if (arguments.flag("roundtrip")) return prove_round_trip(tokenizer, rules, text, as_json);
   if (!arguments.has("parity")) return std::nullopt;
-  const auto other = load_tokenizer(arguments.text("parity"), arguments.text("split"));
+  const std::string& name = arguments.text("parity");
+  const auto other = wanted_tokenizer(arguments, name, text);
   text::EncodeRules other_rules = rules;
   const std::vector<std::string> special = arguments.texts("special");
   if (!special.empty()) other_rules.specials = text::allow_specials(*other, special);
-  return compare_tokenizers({tokenizer, rules}, {*other, other_rules}, text, as_json);
+  return compare_tokenizers({{tokenizer, rules}, arguments.text("tokenizer")},
+                            {{*other, other_rules}, name}, text, as_json);
 }
 
 int run_tokenize(const Arguments& arguments) {
+  require_sense(arguments);
   require_windows(arguments);
   const auto& files = arguments.positionals("FILE");
   const std::string text = read_bytes(files.empty() ? "-" : files[0]);
   if (arguments.flag("decode")) return decode_ids(arguments, text);
 
-  const auto tokenizer = wanted_tokenizer(arguments, text);
+  const auto tokenizer = wanted_tokenizer(arguments, arguments.text("tokenizer"), text);
   text::EncodeRules rules;
   rules.strict = arguments.flag("strict");
   const std::vector<std::string> special = arguments.texts("special");
@@ -259,14 +232,10 @@ int run_tokenize(const Arguments& arguments) {
   text::EncodeCounts counts;
   try {
     if (const auto code = run_other(arguments, *tokenizer, rules, text)) return *code;
-    if (arguments.flag("json") || arguments.flag("pieces")) {
-      std::vector<text::Piece> pieces;
-      tokenizer->encode_pieces(text, rules, pieces, counts);
-      if (arguments.flag("json")) {
-        print_json_of(*tokenizer, pieces);
-      } else {
-        print_pieces(*tokenizer, pieces);
-      }
+    if (arguments.flag("json")) {
+      print_pieces_json(*tokenizer, rules, text, counts);
+    } else if (arguments.flag("pieces")) {
+      print_pieces(*tokenizer, rules, text, counts);
     } else {
       print_ids(*tokenizer, rules, text, counts);
     }
@@ -318,9 +287,11 @@ std::vector<Option> tokenize_options() {
        .fallback = "false",
        .help = "prove that decoding the ids gives the text again, byte for byte"},
       {.name = "parity",
-       .value = "OTHER",
+       .value = "char|byte|word|bpe:N|FILE",
        .type = ValueType::file,
-       .help = "compare with another tokenizer: the first line that the two encode differently"},
+       .help = "compare --tokenizer with another one: the first place of the text where ids or "
+               "places differ",
+       .choices = {"char", "byte", "word", "bpe:"}},
       {.name = "windows",
        .type = ValueType::flag,
        .fallback = "false",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "base/thread_pool.h"
 #include "cli/interrupt.h"
@@ -129,7 +130,8 @@ Verb vocab_verb() {
        .value = "N",
        .type = ValueType::integer,
        .help = "tokens to make, the 256 bytes and the special tokens among them",
-       .least = 1},
+       .least = 1,
+       .most = std::numeric_limits<Id>::max()},
       {.name = "out",
        .value = "FILE",
        .type = ValueType::file,

@@ -46,6 +46,11 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   }
 }
 
+std::int64_t MappedFile::readable_behind() const {
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  return (page - size_ % page) % page;
+}
+
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
   munmap(data_, static_cast<std::size_t>(size_));

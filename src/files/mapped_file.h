@@ -22,6 +22,8 @@ class MappedFile {
   /// it is. Null where the system sets memory aside for copies of all and has too little.
   unsigned char* writable() const { return writable_ ? data_ : nullptr; }
   std::int64_t size() const { return size_; }
+  /// Bytes behind the last one that may be read, all zero: those of the last page.
+  std::int64_t readable_behind() const;
   std::string_view bytes() const {
     return {reinterpret_cast<const char*>(data_), static_cast<std::size_t>(size_)};
   }

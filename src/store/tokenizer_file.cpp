@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "files/atomic_write.h"
+#include "files/mapped_file.h"
 #include "lexirow/error.h"
 #include "store/model_folder.h"
 #include "text/bpe_files.h"
@@ -34,14 +38,14 @@ std::optional<std::string> first_of(const fs::path& folder,
   return std::nullopt;
 }
 
-/// The one file with this ending, in byte order the first.
-std::optional<std::string> file_ending_in(const fs::path& folder, const char* ending) {
-  std::optional<std::string> found;
+/// The tiktoken files of a folder, in byte order.
+std::vector<std::string> rank_files(const fs::path& folder) {
+  std::vector<std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string path = entry.path().string();
-    if (!entry.is_regular_file() || !path.ends_with(ending)) continue;
-    if (!found || path < *found) found = path;
+    std::string path = entry.path().string();
+    if (entry.is_regular_file() && path.ends_with(".tiktoken")) found.push_back(std::move(path));
   }
+  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -52,9 +56,34 @@ std::optional<std::string> file_ending_in(const fs::path& folder, const char* en
                           path, split));
 }
 
-OpenedTokenizer open_pair(const std::string& vocab, const std::string& merges) {
-  return {text::tokenizer_from_gpt2_files(files::read_file(vocab), vocab, files::read_file(merges),
-                                          merges),
+/// The bytes of a file without a byte-order mark before them: mapped where it is one that can be.
+class FileBytes {
+ public:
+  explicit FileBytes(const std::string& path) {
+    std::error_code none;
+    if (fs::is_regular_file(path, none)) {
+      mapped_.emplace(path);
+    } else {
+      read_ = files::read_file(path);
+    }
+  }
+  std::string_view view() const {
+    std::string_view bytes = mapped_ ? mapped_->bytes() : std::string_view(read_);
+    if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+    return bytes;
+  }
+  std::int64_t readable_behind() const { return mapped_ ? mapped_->readable_behind() : 0; }
+
+ private:
+  std::optional<files::MappedFile> mapped_;
+  std::string read_;
+};
+
+///   lifted  the vocabulary where it was read already, else null
+OpenedTokenizer open_pair(const std::string& vocab, const FileBytes& bytes,
+                          text::LiftedFile* lifted, const std::string& merges) {
+  return {text::tokenizer_from_gpt2_files(bytes.view(), vocab, FileBytes(merges).view(), merges,
+                                          lifted),
           vocab + " and " + merges};
 }
 
@@ -67,9 +96,10 @@ std::string partner(const std::string& path, std::initializer_list<const char*> 
                   fmt::join(names, " or ")));
 }
 
-OpenedTokenizer open_json(const std::string& path, const std::string& bytes) {
-  if (std::optional<text::LiftedFile> lifted = text::lift_json(bytes)) {
-    if (lifted->rest == nullptr) return open_pair(path, partner(path, kMerges));
+OpenedTokenizer open_json(const std::string& path, const FileBytes& file) {
+  const std::string_view bytes = file.view();
+  if (std::optional<text::LiftedFile> lifted = text::lift_json(bytes, file.readable_behind())) {
+    if (lifted->rest == nullptr) return open_pair(path, file, &*lifted, partner(path, kMerges));
     if (auto tokenizer = text::tokenizer_from_lifted(std::move(*lifted), path)) {
       return {std::move(tokenizer), path};
     }
@@ -81,7 +111,7 @@ OpenedTokenizer open_json(const std::string& path, const std::string& bytes) {
     return {text::tokenizer_from_json(json, path), path};
   }
   const bool vocabulary = json.is_object() && !json.empty() && json.begin()->is_number_integer();
-  if (vocabulary) return open_pair(path, partner(path, kMerges));
+  if (vocabulary) return open_pair(path, file, nullptr, partner(path, kMerges));
   throw Error(
       ErrorKind::file,
       fmt::format("{}: neither a tokenizer.json (an object with \"model\") nor a vocabulary "
@@ -90,16 +120,20 @@ OpenedTokenizer open_json(const std::string& path, const std::string& bytes) {
 }
 
 OpenedTokenizer open_file(const std::string& path, const std::string& split) {
-  const std::string bytes = files::read_file(path);
+  const FileBytes file(path);
+  const std::string_view bytes = file.view();
   if (text::looks_like_ranks(bytes)) return {text::tokenizer_from_ranks(bytes, split, path), path};
   if (!split.empty()) refuse_split(path, split);
   const std::size_t visible = bytes.find_first_not_of(" \t\r\n");
-  if (visible != std::string::npos && (bytes[visible] == '{' || bytes[visible] == '[')) {
-    return open_json(path, bytes);
+  if (visible != std::string_view::npos && (bytes[visible] == '{' || bytes[visible] == '[')) {
+    return open_json(path, file);
   }
   const std::string name = fs::path(path).filename().string();
   const bool merges = bytes.starts_with("#version") || name == "vocab.bpe" || name == "merges.txt";
-  if (merges) return open_pair(partner(path, kVocabularies), path);
+  if (merges) {
+    const std::string vocab = partner(path, kVocabularies);
+    return open_pair(vocab, FileBytes(vocab), nullptr, path);
+  }
   throw Error(ErrorKind::file,
               fmt::format("{}: this is no tokenizer; expected a tokenizer.json, GPT-2's "
                           "encoder.json and vocab.bpe, or a tiktoken rank file",
@@ -108,20 +142,43 @@ OpenedTokenizer open_file(const std::string& path, const std::string& split) {
 
 }  // namespace
 
-OpenedTokenizer open_tokenizer(const std::string& path, const std::string& split) {
-  if (!fs::is_directory(path)) return open_file(path, split);
-  if (const auto file = first_of(path, {kTokenizerFile})) return open_file(*file, split);
+namespace {
+
+/// The file of a folder that holds its tokenizer; of GPT-2's pair the vocabulary.
+std::string file_of_folder(const std::string& path) {
+  if (const auto file = first_of(path, {kTokenizerFile})) return *file;
   const auto vocab = first_of(path, kVocabularies);
   const auto merges = first_of(path, kMerges);
-  if (vocab && merges) {
-    if (!split.empty()) refuse_split(path, split);
-    return open_pair(*vocab, *merges);
+  if (vocab && merges) return *vocab;
+  const std::vector<std::string> ranks = rank_files(path);
+  if (ranks.size() == 1) return ranks[0];
+  if (ranks.size() > 1) {
+    throw Error(ErrorKind::file,
+                fmt::format("{}: {} rank files in this folder; name the one that is meant: {}",
+                            path, ranks.size(), fmt::join(ranks, ", ")));
   }
-  if (const auto ranks = file_ending_in(path, ".tiktoken")) return open_file(*ranks, split);
+  if (vocab || merges) {
+    throw Error(ErrorKind::file,
+                fmt::format("{}: of GPT-2's two files {} is here, but {} is missing; put it beside "
+                            "the other",
+                            path, fs::path(vocab ? *vocab : *merges).filename().string(),
+                            fmt::join(vocab ? kMerges : kVocabularies, " or ")));
+  }
   throw Error(ErrorKind::file,
               fmt::format("{}: no tokenizer in this folder; expected tokenizer.json, encoder.json "
                           "with vocab.bpe, vocab.json with merges.txt, or a .tiktoken file",
                           path));
+}
+
+}  // namespace
+
+OpenedTokenizer open_tokenizer(const std::string& path, const std::string& split) {
+  return open_file(fs::is_directory(path) ? file_of_folder(path) : path, split);
+}
+
+bool holds_ranks(const std::string& path) {
+  const std::string file = fs::is_directory(path) ? file_of_folder(path) : path;
+  return text::looks_like_ranks(FileBytes(file).view());
 }
 
 void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path) {

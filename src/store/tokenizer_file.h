@@ -21,6 +21,9 @@ struct OpenedTokenizer {
 /// split that is not known or does not belong to such a file.
 OpenedTokenizer open_tokenizer(const std::string& path, const std::string& split = "");
 
+/// True for a tiktoken rank file, or a folder that is opened as one.
+bool holds_ranks(const std::string& path);
+
 /// Writes a tokenizer.json, proved (text::proved_tokenizer_json). A file that already holds these
 /// bytes is left as it is.
 void save_tokenizer(const text::Tokenizer& tokenizer, const std::string& path);

@@ -108,18 +108,13 @@ bool AddedVocabulary::is_active(std::size_t value, std::span<const Id> allowed) 
   return !token.special || std::binary_search(allowed.begin(), allowed.end(), token.id);
 }
 
-SpellingTrie::Match AddedVocabulary::match_at(const SpellingTrie& trie, std::string_view text,
-                                              std::size_t at, std::span<const Id> allowed) const {
-  return trie.longest_at(text, at, [&](std::size_t value) { return is_active(value, allowed); });
-}
-
 void AddedVocabulary::find(std::string_view text, bool normalized, std::span<const Id> allowed,
                            std::vector<Found>& found) const {
   found.clear();
   const SpellingTrie& trie = normalized ? normalized_ : original_;
   std::size_t done = 0;
   for (std::size_t at = trie.next_start(text, 0); at < text.size();) {
-    const SpellingTrie::Match match = match_at(trie, text, at, allowed);
+    const SpellingTrie::Match match = trie.longest_at(text, at, [](std::size_t) { return true; });
     if (match.length == 0) {
       at = trie.next_start(text, at + 1);
       continue;
@@ -128,6 +123,7 @@ void AddedVocabulary::find(std::string_view text, bool normalized, std::span<con
     std::size_t begin = at;
     std::size_t end = at + match.length;
     at = trie.next_start(text, end);
+    if (!is_active(match.value, allowed)) continue;
     if (token.single_word && (word_before(text, begin) || word_at(text, end))) continue;
     // As Hugging Face: the white space that the token before took up is looked through again, and
     // a token found in it keeps its place.

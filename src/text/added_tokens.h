@@ -69,7 +69,8 @@ class SpellingTrie {
 };
 
 /// The added tokens of a tokenizer, found as Hugging Face finds them: the longest spelling at the
-/// leftmost place. Tokens that are special are found only where they are allowed.
+/// leftmost place. Where that is a special token that is not allowed it is plain text, and no other
+/// token is looked for within it.
 class AddedVocabulary {
  public:
   /// `normalized_content` gives the spelling that a token with `normalized` has in a normalised
@@ -99,8 +100,6 @@ class AddedVocabulary {
 
  private:
   bool is_active(std::size_t value, std::span<const Id> allowed) const;
-  SpellingTrie::Match match_at(const SpellingTrie& trie, std::string_view text, std::size_t at,
-                               std::span<const Id> allowed) const;
 
   std::vector<AddedToken> tokens_;
   SpellingTrie original_;  // values are indices of tokens_

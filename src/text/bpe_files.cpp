@@ -77,13 +77,15 @@ std::vector<AddedToken> bracketed_tokens(const BpeParts& parts) {
   for (const BpeMerge& merge : parts.merges) made[static_cast<std::size_t>(merge.result)] = true;
   std::vector<AddedToken> added;
   for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
-    const std::string& token = parts.tokens[id];
+    const std::string_view token = parts.tokens[id];
     if (made[id] || token.size() < 3) continue;
     const bool bracketed = (token.front() == '<' && token.back() == '>') ||
                            (token.front() == '[' && token.back() == ']');
     if (!bracketed) continue;
-    added.push_back(
-        {.id = static_cast<Id>(id), .content = token, .normalized = false, .special = true});
+    added.push_back({.id = static_cast<Id>(id),
+                     .content = std::string(token),
+                     .normalized = false,
+                     .special = true});
   }
   return added;
 }
@@ -183,7 +185,7 @@ bool needs_merge(const BpeParts& parts, std::string_view token) {
 
 void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                     const std::string& where) {
-  const std::vector<std::string>& tokens = parts.tokens.spellings();
+  const StringList& tokens = parts.tokens.spellings();
   std::vector<bool> made(tokens.size());
   for (const BpeMerge& merge : parts.merges) {
     if (merge.result >= 0 && merge.result < static_cast<Id>(made.size())) {
@@ -247,10 +249,12 @@ std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<Added
 std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(std::string_view vocab,
                                                      const std::string& vocab_name,
                                                      std::string_view merges,
-                                                     const std::string& merges_name) {
+                                                     const std::string& merges_name,
+                                                     LiftedFile* lifted) {
   BpeParts parts;
-  std::optional<LiftedFile> lifted = lift_json(vocab);
-  parts.tokens = lifted && lifted->rest == nullptr
+  std::optional<LiftedFile> own;
+  if (lifted == nullptr && (own = lift_json(vocab))) lifted = &*own;
+  parts.tokens = lifted != nullptr && lifted->rest == nullptr
                      ? std::move(lifted->lists.tokens)
                      : tokens_from_json(parse_json(vocab, vocab_name), vocab_name);
   parts.merges = merges_from_lines(merges, parts.tokens, merges_name);

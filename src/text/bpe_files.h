@@ -47,9 +47,11 @@ std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<Added
 /// GPT-2's pair of files: encoder.json (or vocab.json), tokens and their ids, and vocab.bpe (or
 /// merges.txt). Tokens in angle or square brackets that no merge makes are special.
 /// Throws Error(file) that names the file and the token or line.
+///   lifted  the vocabulary where lift_json() was through it already; null: it is read here
 std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(std::string_view vocab,
                                                      const std::string& vocab_name,
                                                      std::string_view merges,
-                                                     const std::string& merges_name);
+                                                     const std::string& merges_name,
+                                                     LiftedFile* lifted = nullptr);
 
 }  // namespace lexirow::text

@@ -48,7 +48,7 @@ class BpeModel final : public TokenModel {
   void encode(std::string_view piece, std::vector<ModelToken>& tokens,
               EncodeCounts& counts) const override;
   const std::string& word_mark() const override { return word_mark_; }
-  const std::vector<std::string>& tokens() const override { return parts_.tokens.spellings(); }
+  const StringList& tokens() const override { return parts_.tokens.spellings(); }
   Id unk() const override { return unk_; }
   nlohmann::ordered_json to_json() const override;
 

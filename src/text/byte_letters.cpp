@@ -1,6 +1,7 @@
 #include "text/byte_letters.h"
 
 #include <array>
+#include <cstdint>
 
 #include "text/utf8.h"
 
@@ -49,15 +50,31 @@ std::string to_byte_letters(std::string_view bytes) {
   return letters;
 }
 
+bool append_from_byte_letters(std::string_view letters, std::string& bytes) {
+  const Letters& known = table();
+  const std::size_t before = bytes.size();
+  for (std::size_t at = 0; at < letters.size(); ++at) {
+    // All letters have one byte or two in UTF-8.
+    std::uint32_t code = static_cast<unsigned char>(letters[at]);
+    if (code >= 0x80) {
+      const bool two = (code & 0xE0) == 0xC0 && at + 1 < letters.size();
+      const std::uint32_t tail = two ? static_cast<unsigned char>(letters[++at]) : 0;
+      code = (tail & 0xC0) == 0x80 ? (code & 0x1F) << 6 | (tail & 0x3F) : kLetters;
+      if (code < 0x80) code = kLetters;  // not the shortest form
+    }
+    const int byte = code < kLetters ? known.bytes[code] : -1;
+    if (byte < 0) {
+      bytes.resize(before);
+      return false;
+    }
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return true;
+}
+
 std::optional<std::string> from_byte_letters(std::string_view letters) {
   std::string bytes;
-  for (std::size_t at = 0; at < letters.size();) {
-    const Utf8Step step = utf8_step(letters, at);
-    const int byte = step.bad ? -1 : letter_byte(step.code);
-    if (byte < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(byte));
-    at += step.length;
-  }
+  if (!append_from_byte_letters(letters, bytes)) return std::nullopt;
   return bytes;
 }
 

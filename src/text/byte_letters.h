@@ -16,6 +16,10 @@ int letter_byte(char32_t letter);
 /// Bytes as byte letters, in UTF-8.
 std::string to_byte_letters(std::string_view bytes);
 
+/// Appends the bytes that a token's spelling in letters stands for; false, and nothing appended,
+/// when a character is no byte letter.
+bool append_from_byte_letters(std::string_view letters, std::string& bytes);
+
 /// The bytes that a token's spelling in letters stands for; nothing when a character is no byte
 /// letter.
 std::optional<std::string> from_byte_letters(std::string_view letters);

@@ -3,7 +3,6 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 #include "text/unicode_additions.h"
@@ -43,22 +42,21 @@ bool is_white_space(char32_t code) {
          code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
-CodeClassTable::CodeClassTable() {
-  std::vector<std::uint8_t> classes(kCodePoints);
-  for (char32_t code = 0; code < kCodePoints; ++code) classes[code] = class_of(code);
+CodeClassTable::CodeClassTable() : ascii_(make_page(0)) {}
+
+const CodeClassTable::Page& CodeClassTable::make_page(char32_t number) const {
+  const char32_t first = number << 8;
+  Page page;
+  for (char32_t i = 0; i < page.size(); ++i) page[i] = class_of(first + i);
   for (const CodeRange& range : unicode_additions()) {
-    std::fill(classes.begin() + range.first, classes.begin() + range.last + 1,
-              bits_of(range.category));
+    const char32_t begin = std::max(range.first, first);
+    const char32_t end = std::min<char32_t>(range.last + 1, first + page.size());
+    for (char32_t code = begin; code < end; ++code) page[code - first] = bits_of(range.category);
   }
-  std::map<Page, std::uint16_t> known;
-  for (std::size_t number = 0; number < page_of_.size(); ++number) {
-    Page page;
-    std::copy_n(classes.begin() + static_cast<std::ptrdiff_t>(number << 8), page.size(),
-                page.begin());
-    const auto [found, fresh] = known.try_emplace(page, static_cast<std::uint16_t>(pages_.size()));
-    if (fresh) pages_.push_back(page);
-    page_of_[number] = found->second;
-  }
+  const std::lock_guard lock(mutex_);
+  const Page& held = *known_.insert(page).first;
+  pages_[number].store(&held, std::memory_order_release);
+  return held;
 }
 
 bool is_word_character(char32_t code) {

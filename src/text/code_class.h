@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <vector>
+#include <mutex>
+#include <set>
 
 namespace lexirow::text {
 
@@ -18,22 +20,29 @@ struct CodeClass {
   static constexpr std::uint8_t digit = 128;       ///< Nd
 };
 
-/// The classes of all code points: pages of 256, equal ones held once.
+/// The classes of all code points: pages of 256, each made when it is first asked for, equal ones
+/// held once. Safe for several threads.
 class CodeClassTable {
  public:
-  /// Made at the first use.
   static const CodeClassTable& get();
 
-  std::uint8_t of(char32_t code) const { return pages_[page_of_[code >> 8]][code & 0xFF]; }
+  std::uint8_t of(char32_t code) const {
+    const Page* page = pages_[code >> 8].load(std::memory_order_acquire);
+    if (page == nullptr) page = &make_page(code >> 8);
+    return (*page)[code & 0xFF];
+  }
   /// The classes of the ASCII characters, by byte.
-  const std::array<std::uint8_t, 256>& ascii() const { return pages_[page_of_[0]]; }
+  const std::array<std::uint8_t, 256>& ascii() const { return ascii_; }
 
  private:
   using Page = std::array<std::uint8_t, 256>;
   CodeClassTable();
+  const Page& make_page(char32_t number) const;
 
-  std::array<std::uint16_t, 0x1100> page_of_;
-  std::vector<Page> pages_;
+  mutable std::array<std::atomic<const Page*>, 0x1100> pages_{};  // of known_; null: not made yet
+  mutable std::mutex mutex_;
+  mutable std::set<Page> known_;
+  const Page& ascii_;
 };
 
 /// Unicode's White_Space.

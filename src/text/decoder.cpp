@@ -12,7 +12,7 @@
 
 namespace lexirow::text {
 
-int fallback_byte(const std::string& token) {
+int fallback_byte(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token.back() != '>') return -1;
   int byte = -1;
   const char* const end = token.data() + 5;
@@ -27,8 +27,18 @@ constexpr const char* kSupported =
 
 using Tokens = std::vector<std::string>;
 
+/// An empty `from` stands before every character and at the end, as in Rust.
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
+  if (from.empty()) {
+    std::string spread(to);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t length = utf8_step(text, at).length;
+      spread.append(text, at, length).append(to);
+      at += length;
+    }
+    text = std::move(spread);
+    return;
+  }
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
     text.replace(at, from.size(), to);
     at += to.size();
@@ -37,7 +47,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 class ByteLevelDecoder final : public Decoder {
  public:
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     std::string text;
     for (const std::string& token : tokens) text += from_byte_letters(token).value_or(token);
     tokens = {std::move(text)};
@@ -46,17 +56,35 @@ class ByteLevelDecoder final : public Decoder {
 
 class ByteFallbackDecoder final : public Decoder {
  public:
-  void apply(Tokens& tokens) const override {
+  /// A run of byte tokens is one text; where it is not UTF-8 each byte is U+FFFD, as there.
+  void apply(Tokens& tokens, bool goes_on) const override {
+    Tokens decoded;
+    std::string run;
+    const auto end_run = [&] {
+      if (goes_on || !display_loses(run)) {
+        if (!run.empty()) decoded.push_back(run);
+      } else {
+        decoded.insert(decoded.end(), run.size(), utf8_of(kReplacement));
+      }
+      run.clear();
+    };
     for (std::string& token : tokens) {
       const int byte = fallback_byte(token);
-      if (byte >= 0) token = std::string(1, static_cast<char>(byte));
+      if (byte >= 0) {
+        run.push_back(static_cast<char>(byte));
+        continue;
+      }
+      end_run();
+      decoded.push_back(std::move(token));
     }
+    end_run();
+    tokens = std::move(decoded);
   }
 };
 
 class FuseDecoder final : public Decoder {
  public:
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     std::string text;
     for (const std::string& token : tokens) text += token;
     tokens = {std::move(text)};
@@ -67,7 +95,7 @@ class MetaspaceDecoder final : public Decoder {
  public:
   MetaspaceDecoder(std::string replacement, bool prepended)
       : replacement_(std::move(replacement)), prepended_(prepended) {}
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       replace_all(tokens[i], replacement_, i == 0 && prepended_ ? "" : " ");
     }
@@ -82,10 +110,10 @@ class ReplaceDecoder final : public Decoder {
  public:
   ReplaceDecoder(Pattern pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     std::vector<Stretch> stretches;
     for (std::string& token : tokens) {
-      if (!pattern_.is_regex()) {
+      if (!pattern_.is_regex()) {  // so it is not empty
         replace_all(token, pattern_.text(), content_);
         continue;
       }
@@ -108,7 +136,7 @@ class StripDecoder final : public Decoder {
  public:
   StripDecoder(std::string content, std::int64_t start, std::int64_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     for (std::string& token : tokens) {
       std::string_view rest = token;
       for (std::int64_t i = 0; i < start_ && rest.starts_with(content_); ++i) {
@@ -130,7 +158,7 @@ class StripDecoder final : public Decoder {
 class SuffixDecoder final : public Decoder {
  public:
   explicit SuffixDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
     }
@@ -144,7 +172,7 @@ class WordPieceDecoder final : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup)
       : prefix_(std::move(prefix)), cleanup_(cleanup) {}
-  void apply(Tokens& tokens) const override {
+  void apply(Tokens& tokens, bool) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i > 0) {
@@ -175,8 +203,8 @@ class DecoderSequence final : public Decoder {
  public:
   explicit DecoderSequence(std::vector<std::unique_ptr<const Decoder>> steps)
       : steps_(std::move(steps)) {}
-  void apply(Tokens& tokens) const override {
-    for (const auto& step : steps_) step->apply(tokens);
+  void apply(Tokens& tokens, bool goes_on) const override {
+    for (const auto& step : steps_) step->apply(tokens, goes_on);
   }
 
  private:

@@ -19,30 +19,48 @@ constexpr const char* kStamp = "lexirow";
 constexpr std::string_view kWholeSum = "crc32 ";  // of files of before
 constexpr std::string_view kPartsSum = "crc32-parts ";
 
-std::string sum_of(std::string_view kind, std::string_view text) {
-  const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
-  return fmt::format("{}{:08x}", kind, sum);
-}
+/// Sums up a text that comes part by part.
+class RunningSum {
+ public:
+  void add(std::string_view part) {
+    held_ += part;
+    if (held_.size() >= kHeld) flush();
+  }
+  /// Its length and a text, so that no two lists look alike.
+  void add_counted(std::string_view part) {
+    std::size_t rest = part.size();
+    for (; rest >= 128; rest >>= 7) held_.push_back(static_cast<char>(rest & 0x7F));
+    held_.push_back(static_cast<char>(0x80 | rest));
+    add(part);
+  }
+  std::string take(std::string_view kind) {
+    flush();
+    return fmt::format("{}{:08x}", kind, sum_);
+  }
 
-/// Its length and a text, so that no two lists look alike.
-void append_counted(std::string& text, std::string_view part) {
-  std::size_t rest = part.size();
-  for (; rest >= 128; rest >>= 7) text.push_back(static_cast<char>(rest & 0x7F));
-  text.push_back(static_cast<char>(0x80 | rest));
-  text += part;
-}
+ private:
+  static constexpr std::size_t kHeld = std::size_t{1} << 14;
+  void flush() {
+    sum_ = crc32_z(sum_, reinterpret_cast<const Bytef*>(held_.data()), held_.size());
+    held_.clear();
+  }
+
+  std::string held_;
+  uLong sum_ = 0;
+};
 
 /// Without blanks and with sorted keys, so that only contents count; merges count as pairs.
 ///   rest  without stamp, and without the lists
 std::string parts_checksum(const json& rest, const ModelLists& lists) {
-  std::string text = rest.dump();
-  for (const std::string& token : lists.tokens) append_counted(text, token);
-  text += lists.has_merges ? '[' : '-';
+  RunningSum sum;
+  sum.add(rest.dump());
+  for (const std::string_view token : lists.tokens) sum.add_counted(token);
+  sum.add(lists.has_merges ? "[" : "-");
   for (const auto& [left, right] : lists.merges) {
-    append_counted(text, left);
-    append_counted(text, right);
+    sum.add_counted(left);
+    sum.add_counted(right);
   }
-  return sum_of(kPartsSum, text);
+  return sum.take(kPartsSum);
 }
 
 }  // namespace
@@ -69,7 +87,9 @@ FileStamp::FileStamp(const json& root, const ModelLists* lists) {
   const bool whole = stated.is_string() && stated.get<std::string>().starts_with(kWholeSum);
   if (lists == nullptr) {
     if (whole) {
-      checksum_ = sum_of(kWholeSum, bare.dump());
+      RunningSum sum;
+      sum.add(bare.dump());
+      checksum_ = sum.take(kWholeSum);
     } else {
       const ModelLists lifted = lift_lists(bare["model"]);
       checksum_ = parts_checksum(bare, lifted);

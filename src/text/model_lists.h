@@ -36,7 +36,8 @@ struct LiftedFile {
 /// Reads a tokenizer.json or a plain vocabulary ten times as fast as parse_json() does. Nothing
 /// where the text is neither, is not valid, has a key or a token twice, or has anything odd in its
 /// lists: parse_json() and what follows it then say what is wrong.
-std::optional<LiftedFile> lift_json(std::string_view text);
+///   readable_behind  bytes behind the text that may be read; a few dozen save a copy of it
+std::optional<LiftedFile> lift_json(std::string_view text, std::int64_t readable_behind = 0);
 
 /// Moves the lists out of a model that is read already; each stays where anything in it is odd.
 ModelLists lift_lists(nlohmann::json& model);

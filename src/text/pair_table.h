@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/array.h"
 #include "base/types.h"
 
 namespace lexirow::text {
@@ -20,7 +20,8 @@ class PairTable {
   explicit PairTable(std::size_t pairs) {
     std::size_t size = 16;
     while (size < 2 * pairs) size *= 2;
-    slots_.resize(size);
+    slots_.resize(static_cast<std::int64_t>(size));
+    slots_.fill({});
     mask_ = size - 1;
   }
 
@@ -28,15 +29,17 @@ class PairTable {
   void set(Id left, Id right, PairMerge merge) {
     const std::uint64_t key = key_of(left, right);
     std::size_t at = slot_of(key);
-    while (slots_[at].key != key && slots_[at].key != kFree) at = (at + 1) & mask_;
-    slots_[at] = {key, merge};
+    Slot* const slots = slots_.data();
+    while (slots[at].key != key && slots[at].key != kFree) at = (at + 1) & mask_;
+    slots[at] = {key, merge};
   }
 
   PairMerge find(Id left, Id right) const {
     const std::uint64_t key = key_of(left, right);
     for (std::size_t at = slot_of(key);; at = (at + 1) & mask_) {
-      if (slots_[at].key == key) return slots_[at].merge;
-      if (slots_[at].key == kFree) return {};
+      const Slot& slot = slots_.data()[at];
+      if (slot.key == key) return slot.merge;
+      if (slot.key == kFree) return {};
     }
   }
 
@@ -56,7 +59,7 @@ class PairTable {
     return static_cast<std::size_t>(mixed ^ (mixed >> 32)) & mask_;
   }
 
-  std::vector<Slot> slots_;
+  base::Array<Slot> slots_;  // on huge pages from 50000 pairs on
   std::size_t mask_ = 0;
 };
 

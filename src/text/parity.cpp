@@ -6,21 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "lexirow/error.h"
+#include "text/character_spans.h"
 #include "text/file_stamp.h"
 #include "text/json_text.h"
+#include "text/traced_text.h"
 #include "text/utf8.h"
 
 namespace lexirow::text {
 namespace {
 
-/// Pieces of a text, or why there are none.
-struct Outcome {
-  std::vector<Piece> pieces;
-  std::string error;
-};
-
-Outcome outcome_of(const Contestant& one, std::string_view text) {
-  Outcome outcome;
+ParitySide outcome_of(const Contestant& one, std::string_view text) {
+  ParitySide outcome;
   EncodeCounts counts;
   try {
     one.tokenizer.encode_pieces(text, one.rules, outcome.pieces, counts);
@@ -35,41 +31,66 @@ bool same(const Piece& a, const Piece& b) {
   return a.id == b.id && a.begin == b.begin && a.end == b.end;
 }
 
-std::vector<Id> ids_inside(const std::vector<Piece>& pieces, std::int64_t begin, std::int64_t end) {
-  std::vector<Id> ids;
-  for (const Piece& piece : pieces) {
-    if (piece.begin < end && piece.end > begin) ids.push_back(piece.id);
+/// The pieces of [begin, end), at most some on either side of piece `at`, which stays.
+void keep_around(std::vector<Piece>& pieces, std::size_t at, std::int64_t begin, std::int64_t end) {
+  constexpr std::size_t kMost = 16;
+  std::size_t first = at;
+  while (first > 0 && at - first < kMost && pieces[first - 1].end > begin) --first;
+  std::size_t last = std::min(at + 1, pieces.size());
+  while (last < pieces.size() && last - at < kMost && pieces[last].begin < end) ++last;
+  pieces = std::vector<Piece>(pieces.begin() + static_cast<std::ptrdiff_t>(first),
+                              pieces.begin() + static_cast<std::ptrdiff_t>(last));
+}
+
+/// Some bytes of the line around byte `at` of a text, in whole characters.
+ByteRange around(std::string_view text, std::size_t at) {
+  constexpr std::size_t kBytes = 40;
+  const CharacterSpans spans(text);
+  ByteRange range{at - std::min(at, kBytes), std::min(at + kBytes, text.size())};
+  if (const std::size_t line = text.substr(0, at).rfind('\n'); line != std::string_view::npos) {
+    range.begin = std::max(range.begin, line + 1);
   }
-  return ids;
+  range.end = std::min(range.end, std::min(text.find('\n', at), text.size() - 1) + 1);
+  if (range.begin < text.size()) range.begin = spans.floor(range.begin);
+  range.end = spans.ceiling(range.end);
+  return range;
 }
 
 }  // namespace
 
+bool ParityDifference::ids_equal() const {
+  return first.error.empty() && second.error.empty() &&
+         std::equal(first.pieces.begin(), first.pieces.end(), second.pieces.begin(),
+                    second.pieces.end(),
+                    [](const Piece& a, const Piece& b) { return a.id == b.id; });
+}
+
 std::optional<ParityDifference> first_difference(const Contestant& first, const Contestant& second,
                                                  std::string_view text) {
-  const Outcome a = outcome_of(first, text);
-  const Outcome b = outcome_of(second, text);
-  const auto [at_a, at_b] =
-      std::mismatch(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(), same);
-  const bool equal = at_a == a.pieces.end() && at_b == b.pieces.end() && a.error == b.error;
-  if (equal) return std::nullopt;
-  std::size_t at = text.size();
-  if (at_a != a.pieces.end()) at = std::min(at, static_cast<std::size_t>(at_a->begin));
-  if (at_b != b.pieces.end()) at = std::min(at, static_cast<std::size_t>(at_b->begin));
-  if (!a.error.empty() || !b.error.empty()) at = 0;
-  at = std::min(at, text.empty() ? 0 : text.size() - 1);
-  const std::size_t before = text.rfind('\n', at == 0 ? 0 : at - 1);
-  const std::size_t begin = at == 0 || before == std::string_view::npos ? 0 : before + 1;
-  const std::size_t end = std::min(text.find('\n', at), text.empty() ? 0 : text.size() - 1) + 1;
   ParityDifference difference;
-  difference.line = place_in(text, begin, {}).line;
-  difference.text = std::string(text.substr(begin, end - begin));
-  const auto first_byte = static_cast<std::int64_t>(begin);
-  const auto last_byte = static_cast<std::int64_t>(end);
-  difference.first = ids_inside(a.pieces, first_byte, last_byte);
-  difference.second = ids_inside(b.pieces, first_byte, last_byte);
-  difference.first_error = a.error;
-  difference.second_error = b.error;
+  difference.first = outcome_of(first, text);
+  difference.second = outcome_of(second, text);
+  std::vector<Piece>& a = difference.first.pieces;
+  std::vector<Piece>& b = difference.second.pieces;
+  const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same);
+  const bool refused = !difference.first.error.empty() || !difference.second.error.empty();
+  if (at_a == a.end() && at_b == b.end() && difference.first.error == difference.second.error) {
+    return std::nullopt;
+  }
+  std::size_t at = text.size();
+  if (at_a != a.end()) at = std::min(at, static_cast<std::size_t>(at_a->begin));
+  if (at_b != b.end()) at = std::min(at, static_cast<std::size_t>(at_b->begin));
+  if (refused) at = 0;
+  const ByteRange range = text.empty() ? ByteRange{} : around(text, std::min(at, text.size() - 1));
+  difference.place = place_in(text, at, {});
+  difference.excerpt = std::string(text.substr(range.begin, range.end - range.begin));
+  difference.cut_front = range.begin > 0 && text[range.begin - 1] != '\n';
+  difference.cut_back = range.end < text.size() && text[range.end - 1] != '\n';
+  const auto index = static_cast<std::size_t>(at_a - a.begin());  // the same in both
+  const auto begin = static_cast<std::int64_t>(range.begin);
+  const auto end = static_cast<std::int64_t>(range.end);
+  keep_around(a, refused ? 0 : index, begin, end);
+  keep_around(b, refused ? 0 : index, begin, end);
   return difference;
 }
 
@@ -82,12 +103,15 @@ std::optional<RoundTripDifference> first_loss(const Tokenizer& tokenizer, const 
   const auto [here, there] =
       std::mismatch(text.begin(), text.end(), decoded.begin(), decoded.end());
   if (here == text.end() && there == decoded.end()) return std::nullopt;
+  constexpr std::size_t kBefore = 8;
   constexpr std::size_t kShown = 24;
   const auto at = static_cast<std::size_t>(here - text.begin());
   RoundTripDifference difference;
   difference.place = place_in(text, at, {});
-  difference.expected = std::string(text.substr(at, kShown));
-  difference.decoded = decoded.substr(at, kShown);
+  difference.before = std::min(at, kBefore);
+  const std::size_t begin = at - difference.before;
+  difference.expected = std::string(text.substr(begin, kShown));
+  difference.decoded = decoded.substr(begin, kShown);
   return difference;
 }
 
@@ -128,6 +152,17 @@ std::string torture_text() {
 
 namespace {
 
+/// The ids of one side with their places, or why there are none.
+std::string shown_side(const ParitySide& side) {
+  if (!side.error.empty()) return side.error;
+  std::string text;
+  for (const Piece& piece : side.pieces) {
+    text +=
+        fmt::format("{}{} ({}..{})", text.empty() ? "" : ", ", piece.id, piece.begin, piece.end);
+  }
+  return text;
+}
+
 void prove_encoding(const Contestant& made, const Contestant& read, std::string_view text,
                     const char* what) {
   const auto found = first_difference(made, read, text);
@@ -135,9 +170,8 @@ void prove_encoding(const Contestant& made, const Contestant& read, std::string_
   throw Error(
       ErrorKind::file,
       fmt::format("read back from its file, the tokenizer encodes line {} of {} differently: "
-                  "[{}] {}, expected [{}] {}; it is not saved",
-                  found->line, what, fmt::join(found->second, " "), found->second_error,
-                  fmt::join(found->first, " "), found->first_error));
+                  "{}, expected {}; it is not saved",
+                  found->place.line, what, shown_side(found->second), shown_side(found->first)));
 }
 
 }  // namespace

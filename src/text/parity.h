@@ -10,14 +10,22 @@
 
 namespace lexirow::text {
 
-/// The first line of a text that two tokenizers encode differently.
+/// What one of two tokenizers makes of a place where they part.
+struct ParitySide {
+  std::vector<Piece> pieces;  ///< a few before and behind the place, places in the whole text
+  std::string error;          ///< instead of pieces, when the tokenizer refuses the text
+};
+
+/// The first place where two tokenizers encode a text differently.
 struct ParityDifference {
-  std::int64_t line = 0;  ///< from 1
-  std::string text;       ///< the line, its end included
-  std::vector<Id> first;  ///< ids of the pieces that lie in the line
-  std::vector<Id> second;
-  std::string first_error;  ///< instead of ids, when the tokenizer refuses the text
-  std::string second_error;
+  TextPlace place;         ///< where the first piece that differs begins
+  std::string excerpt;     ///< whole characters around it, a few dozen bytes of its line
+  bool cut_front = false;  ///< the line has more before the excerpt
+  bool cut_back = false;   ///< and behind it
+  ParitySide first;
+  ParitySide second;
+  /// The same ids in the excerpt, but other places.
+  bool ids_equal() const;
 };
 
 /// A tokenizer with the rules that it encodes by.
@@ -31,11 +39,13 @@ struct Contestant {
 std::optional<ParityDifference> first_difference(const Contestant& first, const Contestant& second,
                                                  std::string_view text);
 
-/// Where decode(encode(text)) first differs from the text.
+/// Where decode(encode(text)) first differs from the text. Both excerpts begin at the same byte, a
+/// few before that of `place`.
 struct RoundTripDifference {
   TextPlace place;
-  std::string expected;  ///< bytes of the text from there on, a few
-  std::string decoded;   ///< and of what came back
+  std::size_t before = 0;  ///< bytes of the excerpts that are equal
+  std::string expected;    ///< bytes of the text, a few
+  std::string decoded;     ///< and of what came back
 };
 std::optional<RoundTripDifference> first_loss(const Tokenizer& tokenizer, const EncodeRules& rules,
                                               std::string_view text);

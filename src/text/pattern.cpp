@@ -104,7 +104,11 @@ Pattern Pattern::of_regex(const std::string& regex) {
 Pattern Pattern::of_json(const JsonPart& part, const char* key) {
   const nlohmann::json& value = part.field(key);
   const bool one = value.is_object() && value.size() == 1 && value.begin()->is_string();
-  if (one && value.begin().key() == "String") return of_text(value.begin()->get<std::string>());
+  if (one && value.begin().key() == "String") {
+    const auto text = value.begin()->get<std::string>();
+    // An empty text stands everywhere, as an empty expression does.
+    return text.empty() ? of_regex("") : of_text(text);
+  }
   if (!one || value.begin().key() != "Regex") {
     part.refuse(fmt::format("\"{}\" is {}, expected {{\"String\": ...}} or {{\"Regex\": ...}}", key,
                             shown_json(value)));

@@ -22,12 +22,12 @@ struct Stretch {
 /// A plain text or a regular expression, as tokenizer.json has them.
 class Pattern {
  public:
-  /// A plain text. An empty one matches nothing.
+  /// A plain text, not empty.
   static Pattern of_text(std::string text);
   /// A regular expression in the syntax of Hugging Face's files. Throws Error(argument) that names
   /// what is not supported or wrong in it.
   static Pattern of_regex(const std::string& regex);
-  /// The field `key` of a part: a text, {"String": ...} or {"Regex": ...}. Throws Error(file).
+  /// The field `key` of a part: {"String": ...} or {"Regex": ...}. Throws Error(file).
   static Pattern of_json(const JsonPart& part, const char* key);
 
   /// The whole of `text` (valid UTF-8) in stretches. An empty match counts unless it follows

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/array.h"
 #include "base/types.h"
 
 namespace lexirow::text {
@@ -41,7 +42,10 @@ class PieceCache {
     }
   };
 
-  PieceCache() : pairs_(kPairs) {}
+  PieceCache() {
+    pairs_.resize(kPairs);
+    std::fill_n(pairs_.data(), kPairs, Pair{});
+  }
 
   /// The key of text[at, at + length), length 1 to kLongest.
   static Key key_of(std::string_view text, std::size_t at, std::size_t length) {
@@ -63,19 +67,19 @@ class PieceCache {
     const std::uint64_t mixed =
         (key.low ^ std::rotl(key.high, 29)) * 0x9E3779B97F4A7C15u ^ key.high;
     const auto slot = static_cast<std::size_t>((mixed * 0xD6E8FEB86659FD93u) >> (64 - kBits));
-    __builtin_prefetch(&pairs_[slot]);
+    __builtin_prefetch(pairs_.data() + slot);
     return slot;
   }
   /// What is held for a key, or null.
   const Entry* find(std::size_t slot, const Key& key) const {
-    const Pair& pair = pairs_[slot];
+    const Pair& pair = pairs_.data()[slot];
     // Chosen without a branch: it would be guessed wrong, and that while the memory is waited for.
     const Entry& entry = pair.entries[pair.entries[0].key == key ? 0 : 1];
     return entry.key == key ? &entry : nullptr;
   }
   /// An entry to be filled: that which held the key's neighbour for longest is given up.
   Entry& make(std::size_t slot, const Key& key) {
-    Pair& pair = pairs_[slot];
+    Pair& pair = pairs_.data()[slot];
     pair.entries[1] = pair.entries[0];
     pair.entries[0].key = key;
     return pair.entries[0];
@@ -87,7 +91,7 @@ class PieceCache {
     std::array<Entry, 2> entries;  // the newer one first
   };
   static constexpr unsigned kBits = 16;
-  static constexpr std::size_t kPairs = std::size_t{1} << kBits;  // 4 MiB
+  static constexpr std::int64_t kPairs = std::int64_t{1} << kBits;  // 4 MiB
 
   /// The bytes of a key's first or second word that are a pre-token's, by its length.
   static constexpr auto kMasks = [] {
@@ -99,7 +103,7 @@ class PieceCache {
     return masks;
   }();
 
-  std::vector<Pair> pairs_;
+  base::Array<Pair> pairs_;
 };
 
 /// Caches that wait for the next encoding: a tokenizer is used by several threads, a cache by one.

@@ -83,23 +83,26 @@ std::function<std::string(const std::string&)> normalized_by(const Normalizer* n
 }  // namespace
 
 PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
-    : parts_(std::move(parts)),
-      added_(parts_.added, normalized_by(parts_.normalizer.get())),
-      spellings_(parts_.model->tokens()) {
+    : parts_(std::move(parts)), added_(parts_.added, normalized_by(parts_.normalizer.get())) {
+  std::size_t count = parts_.model->tokens().size();
+  const auto normalized = normalized_by(parts_.normalizer.get());
   for (const AddedToken& token : parts_.added) {
-    const auto id = static_cast<std::size_t>(token.id);
-    if (id >= spellings_.size()) spellings_.resize(id + 1);
-    spellings_[id] = token.content;
-    added_ids_.resize(std::max(added_ids_.size(), id + 1));
-    added_ids_[id] = true;
+    // As Hugging Face: what is looked for in normalised text is what such a token decodes to.
+    added_spellings_.insert_or_assign(token.id,
+                                      token.normalized ? normalized(token.content) : token.content);
+    count = std::max(count, static_cast<std::size_t>(token.id) + 1);
   }
-  for (const std::string& token : spellings_) {
-    if (parts_.bytes) {
-      bytes_.push_back(from_byte_letters(token).value_or(token));
-      continue;
-    }
+  std::string bytes;
+  for (std::size_t id = 0; id < count; ++id) {
+    const std::string_view token = spelling(id);
     const int byte = parts_.byte_fallback ? fallback_byte(token) : -1;
-    bytes_.push_back(byte < 0 ? token : std::string(1, static_cast<char>(byte)));
+    bytes.clear();
+    if (byte >= 0) {
+      bytes = static_cast<char>(byte);
+    } else if (!parts_.bytes || !append_from_byte_letters(token, bytes)) {
+      bytes = token;
+    }
+    bytes_.push_back(bytes);
   }
   direct_ = parts_.bytes && !parts_.normalizer && parts_.pre_tokenizer &&
             parts_.pre_tokenizer->is_plain_gpt2();
@@ -107,11 +110,18 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
   cut_rule_ = find_cut_rule();
 }
 
+std::string_view PipelineTokenizer::spelling(std::size_t id) const {
+  const auto added = added_spellings_.find(static_cast<Id>(id));
+  if (added != added_spellings_.end()) return added->second;
+  const StringList& tokens = parts_.model->tokens();
+  return id < tokens.size() ? tokens[id] : std::string_view();
+}
+
 bool PipelineTokenizer::keeps_every_byte() const {
   if (!parts_.bytes || parts_.normalizer || !parts_.byte_level_decoder) return false;
   if (parts_.pre_tokenizer && !parts_.pre_tokenizer->keeps_text()) return false;
   std::vector<bool> known(256, false);
-  for (const std::string& token : parts_.model->tokens()) {
+  for (const std::string_view token : parts_.model->tokens()) {
     const int byte = letter_byte(single_code_point(token));
     if (byte >= 0) known[static_cast<std::size_t>(byte)] = true;
   }
@@ -334,7 +344,7 @@ void PipelineTokenizer::encode_pieces(std::string_view text, const EncodeRules& 
   const std::size_t first = pieces.size();
   PieceSink sink(*parts_.model, pieces, counts);
   encode_all(text, rules, counts, sink);
-  if (parts_.trim.on) trim_places(text, pieces, first);
+  if (parts_.trim.on) trim_places(text, rules.continues, pieces, first);
 }
 
 void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rules,
@@ -343,19 +353,18 @@ void PipelineTokenizer::encode_ids(std::string_view text, const EncodeRules& rul
   encode_all(text, rules, counts, sink);
 }
 
-void PipelineTokenizer::trim_places(std::string_view text, std::vector<Piece>& pieces,
-                                    std::size_t first) const {
+void PipelineTokenizer::trim_places(std::string_view text, bool continues,
+                                    std::vector<Piece>& pieces, std::size_t first) const {
   for (std::size_t i = first; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
     const auto id = static_cast<std::size_t>(piece.id);
     // An added token counts with the white space that it took up.
-    const bool added = id < added_ids_.size() && added_ids_[id];
+    const bool added = added_spellings_.contains(piece.id);
     const auto begin = static_cast<std::size_t>(piece.begin);
-    const Blanks blanks =
-        blanks_around(added ? text.substr(begin, static_cast<std::size_t>(piece.end) - begin)
-                            : std::string_view(spellings_[id]));
+    const Blanks blanks = blanks_around(
+        added ? text.substr(begin, static_cast<std::size_t>(piece.end) - begin) : spelling(id));
     if (blanks.leading > 0) {
-      const bool at_first = i == first || piece.begin == 0;
+      const bool at_first = !continues && (i == first || piece.begin == 0);
       const bool put = at_first && parts_.trim.prefix_space && blanks.leading == 1;
       if (!put) piece.begin = std::min(after(text, piece.begin, blanks.leading), piece.end);
     }
@@ -373,22 +382,25 @@ void PipelineTokenizer::check_id(Id id, std::size_t position) const {
                           position, id, vocab_size(), vocab_size() - 1));
 }
 
-std::string PipelineTokenizer::decode(std::span<const Id> ids) const {
+std::string PipelineTokenizer::decode(std::span<const Id> ids, bool goes_on) const {
   std::string text;
   std::vector<std::string> tokens;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     check_id(ids[i], i);
     const auto id = static_cast<std::size_t>(ids[i]);
     if (parts_.byte_level_decoder) {
-      text +=
-          parts_.bytes ? bytes_[id] : from_byte_letters(spellings_[id]).value_or(spellings_[id]);
-    } else if (!spellings_[id].empty()) {
-      tokens.push_back(spellings_[id]);
+      if (parts_.bytes) {
+        text += bytes_[id];
+      } else if (!append_from_byte_letters(spelling(id), text)) {
+        text += spelling(id);
+      }
+    } else if (!spelling(id).empty()) {
+      tokens.emplace_back(spelling(id));
     }
   }
   if (parts_.byte_level_decoder) return text;
   if (parts_.decoder) {
-    parts_.decoder->apply(tokens);
+    parts_.decoder->apply(tokens, goes_on);
     for (const std::string& token : tokens) text += token;
     return text;
   }
@@ -397,7 +409,7 @@ std::string PipelineTokenizer::decode(std::span<const Id> ids) const {
 
 std::string PipelineTokenizer::token_bytes(Id id) const {
   check_id(id, 0);
-  return bytes_[static_cast<std::size_t>(id)];
+  return std::string(bytes_[static_cast<std::size_t>(id)]);
 }
 
 std::optional<Id> PipelineTokenizer::find(std::string_view token) const {
@@ -405,9 +417,10 @@ std::optional<Id> PipelineTokenizer::find(std::string_view token) const {
   for (const AddedToken& added : parts_.added) {
     if (added.content == token) return added.id;
   }
-  const auto found = std::find(bytes_.begin(), bytes_.end(), token);
-  if (found == bytes_.end()) return std::nullopt;
-  return static_cast<Id>(found - bytes_.begin());
+  for (std::size_t id = 0; id < bytes_.size(); ++id) {
+    if (bytes_[id] == token) return static_cast<Id>(id);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::pair<std::string, Id>> PipelineTokenizer::special_spellings() const {

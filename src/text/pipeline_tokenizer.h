@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -48,7 +49,7 @@ class PipelineTokenizer final : public Tokenizer {
   const SpecialTokens& specials() const override { return parts_.roles; }
   void encode_pieces(std::string_view text, const EncodeRules& rules, std::vector<Piece>& pieces,
                      EncodeCounts& counts) const override;
-  std::string decode(std::span<const Id> ids) const override;
+  std::string decode(std::span<const Id> ids) const override { return decode(ids, false); }
   std::string token_bytes(Id id) const override;
   std::optional<Id> find(std::string_view token) const override;
   std::vector<std::string> notes() const override { return parts_.notes; }
@@ -65,6 +66,7 @@ class PipelineTokenizer final : public Tokenizer {
   }
 
  protected:
+  std::string decode_part(std::span<const Id> ids) const override { return decode(ids, true); }
   void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
                   EncodeCounts& counts) const override;
 
@@ -81,17 +83,21 @@ class PipelineTokenizer final : public Tokenizer {
                       EncodeCounts& counts, Sink& sink) const;
   template <typename Sink>
   void encode_traced(TracedText text, std::size_t offset, Sink& sink) const;
-  void trim_places(std::string_view text, std::vector<Piece>& pieces, std::size_t first) const;
+  ///   continues  the text goes on from one that was encoded before
+  void trim_places(std::string_view text, bool continues, std::vector<Piece>& pieces,
+                   std::size_t first) const;
   void check_id(Id id, std::size_t position) const;
+  std::string decode(std::span<const Id> ids, bool goes_on) const;
+  /// Of a token, as in the file.
+  std::string_view spelling(std::size_t id) const;
   bool keeps_every_byte() const;
   CutRule find_cut_rule() const;
 
   PipelineParts parts_;
   AddedVocabulary added_;
-  std::vector<std::string> spellings_;  // of every token by id, as in the file
-  std::vector<bool> added_ids_;         // true for the ids of added tokens
-  std::vector<std::string> bytes_;      // of every token by id; empty where an id has none
-  bool direct_ = false;                 // bytes go from GPT-2's cut to the model as they are
+  std::map<Id, std::string> added_spellings_;  // by their ids; normalised if that is looked for
+  StringList bytes_;                           // of every token by id; empty where an id has none
+  bool direct_ = false;                        // bytes go from GPT-2's cut to the model as they are
   bool lossy_ = true;
   CutRule cut_rule_ = CutRule::depends;
   mutable PieceCachePool caches_;

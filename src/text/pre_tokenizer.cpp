@@ -10,6 +10,7 @@
 #include "text/json_part.h"
 #include "text/known_splits.h"
 #include "text/pattern.h"
+#include "text/unicode_additions.h"
 #include "text/word_split.h"
 
 namespace lexirow::text {
@@ -224,9 +225,11 @@ class Digits final : public PreTokenizer {
  public:
   explicit Digits(bool individual) : individual_(individual) {}
   void apply(TracedText& text) const override {
-    split_characters(
-        text, individual_ ? SplitBehavior::isolated : SplitBehavior::contiguous,
-        [](char32_t code) { return (CodeClassTable::get().of(code) & CodeClass::number) != 0; });
+    const auto is_number = [](char32_t code) {
+      return (CodeClassTable::get().of(code) & CodeClass::number) != 0 || is_later_number(code);
+    };
+    split_characters(text, individual_ ? SplitBehavior::isolated : SplitBehavior::contiguous,
+                     is_number);
   }
   CutRule cut_rule() const override { return CutRule::local; }
   bool keeps_text() const override { return true; }

@@ -80,11 +80,12 @@ std::string category_members(std::string_view category) {
   return fmt::format("\\p{{{}}}{}", category, additions_to(category));
 }
 
-/// Oniguruma's word characters: of the numbers that are no digits it takes those of Latin-1 only.
-std::string word_members() {
+/// Oniguruma's word characters. Of the numbers that are no digits it takes those of Latin-1 only,
+/// and these only by \w and \b outside of brackets.
+std::string word_members(bool in_brackets) {
   return category_members("L") + category_members("M") + category_members("Nd") +
          category_members("Nl") + category_members("Pc") + kAlphabeticSymbols +
-         R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+         (in_brackets ? "" : R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})");
 }
 
 std::string bracketed(const std::string& members, bool negated) {
@@ -102,7 +103,7 @@ std::string property_members(const std::string& name) {
   }
   if (plain == "alpha") return "\\p{Alphabetic}" + additions_to("L");
   if (plain == "space" || plain == "whitespace") return kSpace;
-  if (plain == "word") return word_members();
+  if (plain == "word") return word_members(true);
   for (const std::string_view property : kProperties) {
     if (plain == property) return fmt::format("\\p{{{}}}", name);
   }
@@ -231,7 +232,7 @@ class Translation {
   }
 
   /// The members of a class of one letter, and true when it is negated; empty when it is none.
-  static std::pair<std::string, bool> letter_class(char letter) {
+  static std::pair<std::string, bool> letter_class(char letter, bool in_brackets) {
     switch (letter) {
       case 's':
       case 'S':
@@ -241,7 +242,7 @@ class Translation {
         return {category_members("Nd"), letter == 'D'};
       case 'w':
       case 'W':
-        return {word_members(), letter == 'W'};
+        return {word_members(in_brackets), letter == 'W'};
       case 'h':
       case 'H':
         return {kHexDigit, letter == 'H'};
@@ -253,13 +254,13 @@ class Translation {
   void escape() {
     if (at_ + 1 == pattern_.size()) refuse("a backslash at the end");
     const char letter = pattern_[at_ + 1];
-    if (const auto [members, negated] = letter_class(letter); !members.empty()) {
+    if (const auto [members, negated] = letter_class(letter, false); !members.empty()) {
       atom(bracketed(members, negated), 2);
     } else if (letter == 'p' || letter == 'P') {
       const Property found = property();
       atom(bracketed(found.members, found.negated), found.length);
     } else if (letter == 'b' || letter == 'B') {
-      const std::string word = bracketed(word_members(), false);
+      const std::string word = bracketed(word_members(false), false);
       const char* form = letter == 'b' ? "(?:(?<={0})(?!{0})|(?<!{0})(?={0}))"
                                        : "(?:(?<={0})(?={0})|(?<!{0})(?!{0}))";
       atom(fmt::format(fmt::runtime(form), word), 2);
@@ -340,7 +341,7 @@ class Translation {
   void member_escape() {
     if (at_ + 1 == pattern_.size()) refuse("a backslash at the end");
     const char letter = pattern_[at_ + 1];
-    if (const auto [members, negated] = letter_class(letter); !members.empty()) {
+    if (const auto [members, negated] = letter_class(letter, true); !members.empty()) {
       if (letter == 'S') {
         out_ += "\\P{White_Space}";
       } else if (negated) {

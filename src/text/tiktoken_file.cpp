@@ -96,17 +96,54 @@ Ranks read_ranks(std::string_view text, const std::string& where) {
 }
 
 /// The cuts of the published encodings by their number of ranks.
+constexpr std::pair<std::size_t, const char*> kSizes[] = {
+    {50256, "gpt2"},   {50257, "gpt2"},    {50280, "gpt2"},  {100256, "cl100k"},
+    {199998, "o200k"}, {128000, "llama3"}, {151643, "qwen2"}};
+
 std::string split_by_size(std::size_t count, const std::string& where) {
-  constexpr std::pair<std::size_t, const char*> kSizes[] = {
-      {50256, "gpt2"},   {50257, "gpt2"},    {50280, "gpt2"},  {100256, "cl100k"},
-      {199998, "o200k"}, {128000, "llama3"}, {151643, "qwen2"}};
   for (const auto& [size, name] : kSizes) {
     if (count == size) return name;
   }
   throw Error(ErrorKind::argument,
-              fmt::format("{}: {} ranks are those of no known encoding, so how text is cut has to "
-                          "be said: --split gpt2, cl100k, o200k, llama3 or qwen2",
+              fmt::format("{}: {} ranks are those of no known encoding: is the file whole? If it "
+                          "is, say how text is cut: --split gpt2, cl100k, o200k, llama3 or qwen2",
                           where, count));
+}
+
+/// How the cut was chosen. A file that was cut at the end of a line has nothing wrong in it, only
+/// too few lines.
+std::string split_note(const std::string& chosen, bool stated, std::size_t count) {
+  if (!stated) {
+    return fmt::format("text is cut as {} does (by its {} ranks; --split says otherwise)", chosen,
+                       count);
+  }
+  std::string note = fmt::format("text is cut as {} does (as --split says)", chosen);
+  std::vector<std::size_t> sizes;
+  for (const auto& [size, name] : kSizes) {
+    if (name == chosen) sizes.push_back(size);
+  }
+  if (std::find(sizes.begin(), sizes.end(), count) == sizes.end()) {
+    note += fmt::format(
+        "; it has {} ranks, where the published file has {}: it is another one, or "
+        "was cut",
+        count, fmt::join(sizes, " or "));
+  }
+  return note;
+}
+
+/// Ranks count from 0 without a gap; lines that were lost leave one.
+void require_all_ranks(const Ranks& ranks, const std::string& where) {
+  // The end of text has its number within the ranks of p50k.
+  constexpr std::size_t kP50kRanks = 50280;
+  constexpr std::size_t kP50kEnd = 50256;
+  for (std::size_t id = 0; id < ranks.tokens.size(); ++id) {
+    const bool known = ranks.count == kP50kRanks && id == kP50kEnd;
+    if (!ranks.tokens[id].empty() || known) continue;
+    throw Error(ErrorKind::file,
+                fmt::format("{}: the rank {} is missing, but {} is there: lines were lost; take "
+                            "the file from where it came from",
+                            where, id, ranks.tokens.size() - 1));
+  }
 }
 
 /// Special tokens of the published encodings, which stand in no rank file.
@@ -188,6 +225,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_ranks(std::string_view text, const std
                                                 const std::string& where) {
   const Ranks ranks = read_ranks(text, where);
   require_all_bytes(ranks.tokens, where);
+  require_all_ranks(ranks, where);
   const std::string chosen = split.empty() ? split_by_size(ranks.count, where) : split;
   const KnownSplit& known = known_split(chosen);
   BpeParts parts;
@@ -208,11 +246,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_ranks(std::string_view text, const std
     tokens[id] = token.content;
   }
   parts.tokens = std::move(tokens);
-  const std::string note = fmt::format(
-      "text is cut as {} does ({})", chosen,
-      split.empty() ? fmt::format("by its {} ranks; --split says otherwise", ranks.count)
-                    : "as --split says");
-  return make_byte_level_bpe(std::move(parts), std::move(added), known.pattern, {note});
+  return make_byte_level_bpe(std::move(parts), std::move(added), known.pattern,
+                             {split_note(chosen, !split.empty(), ranks.count)});
 }
 
 }  // namespace lexirow::text

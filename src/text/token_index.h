@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "text/string_list.h"
 
 namespace lexirow::text {
 
@@ -15,10 +16,11 @@ class TokenIndex {
  public:
   TokenIndex() = default;
   /// An id that no token has is empty. Of equal spellings the first one is found.
-  TokenIndex(std::vector<std::string> spellings);  // NOLINT(google-explicit-constructor)
+  TokenIndex(StringList spellings);                       // NOLINT(google-explicit-constructor)
+  TokenIndex(const std::vector<std::string>& spellings);  // NOLINT(google-explicit-constructor)
 
-  const std::vector<std::string>& spellings() const { return spellings_; }
-  const std::string& operator[](std::size_t id) const { return spellings_[id]; }
+  const StringList& spellings() const { return spellings_; }
+  std::string_view operator[](std::size_t id) const { return spellings_[id]; }
   std::size_t size() const { return spellings_.size(); }
   auto begin() const { return spellings_.begin(); }
   auto end() const { return spellings_.end(); }
@@ -42,7 +44,7 @@ class TokenIndex {
   /// Where the spelling stands, or the free slot where it would.
   std::size_t place_of(std::string_view spelling) const;
 
-  std::vector<std::string> spellings_;
+  StringList spellings_;
   std::vector<std::uint64_t> slots_;
   std::size_t distinct_ = 0;
 };

@@ -9,7 +9,7 @@ const std::string& TokenModel::word_mark() const {
   return none;
 }
 
-nlohmann::ordered_json vocab_json(const std::vector<std::string>& tokens) {
+nlohmann::ordered_json vocab_json(const StringList& tokens) {
   // The vector below the ordered map: its own insertion looks through all keys each time.
   nlohmann::ordered_json::object_t vocab;
   std::vector<nlohmann::ordered_json::object_t::value_type>& entries = vocab;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/string_list.h"
 #include "text/tokenizer.h"
 
 namespace lexirow::text {
@@ -32,7 +33,7 @@ class TokenModel {
   virtual const std::string& word_mark() const;
 
   /// Token spellings by id, as the file has them; an id that no token has is empty.
-  virtual const std::vector<std::string>& tokens() const = 0;
+  virtual const StringList& tokens() const = 0;
   virtual Id unk() const = 0;  ///< kNoId without one
 
   /// The object "model" of tokenizer.json.
@@ -40,6 +41,6 @@ class TokenModel {
 };
 
 /// The object "vocab" of a model: spellings and their ids; ids without a token are left out.
-nlohmann::ordered_json vocab_json(const std::vector<std::string>& tokens);
+nlohmann::ordered_json vocab_json(const StringList& tokens);
 
 }  // namespace lexirow::text

@@ -44,7 +44,10 @@ std::vector<Id> allow_specials(const Tokenizer& tokenizer, const std::vector<std
   for (const std::string& name : names) {
     const std::size_t before = ids.size();
     for (const auto& [spelling, id] : known) {
-      if (name == "all" || name == spelling) ids.push_back(id);
+      // The list of an error shows controls escaped, so they are taken so, too.
+      const bool meant =
+          name == spelling || name == display_text(spelling, true) || undisplayed(name) == spelling;
+      if (name == "all" || meant) ids.push_back(id);
     }
     if (ids.size() > before) continue;
     std::string list;
@@ -79,11 +82,11 @@ std::string Tokenizer::readable(std::span<const Id> ids) const {
   std::size_t begin = 0;
   for (std::size_t i = 0; eos != kNoId && i < ids.size(); ++i) {
     if (ids[i] != eos) continue;
-    text += decode(ids.subspan(begin, i - begin));
+    text += decode_part(ids.subspan(begin, i - begin));
     text += '\n';
     begin = i + 1;
   }
-  return text + decode(ids.subspan(begin));
+  return text + decode_part(ids.subspan(begin));
 }
 
 std::string tokenizer_kind_name(TokenizerKind kind) {

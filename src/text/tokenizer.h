@@ -126,6 +126,8 @@ class Tokenizer {
   std::vector<Id> encode(std::string_view text) const;
 
  protected:
+  /// As decode, of ids that more may follow: what they are the beginning of begins with this text.
+  virtual std::string decode_part(std::span<const Id> ids) const { return decode(ids); }
   /// As encode_pieces, ids only: the fast path.
   virtual void encode_ids(std::string_view text, const EncodeRules& rules, std::vector<Id>& ids,
                           EncodeCounts& counts) const;
@@ -160,5 +162,8 @@ std::string display_text(std::string_view bytes, bool visible);
 /// True when display_text(bytes, false) loses something, so that hex bytes must be shown beside it.
 bool display_loses(std::string_view bytes);
 std::string hex_bytes(std::string_view bytes);
+/// The bytes that a spelling stands for in which spaces are visible (U+2423) or characters escaped:
+/// \n, \r, \t, \\, \xHH (a byte), \uHHHH, \UHHHHHHHH. Nothing for an escape that is none of these.
+std::optional<std::string> undisplayed(std::string_view spelling);
 
 }  // namespace lexirow::text

@@ -83,7 +83,9 @@ std::optional<Entries> entries_of(const TokenIndex& vocab, const json& added) {
   }
   // All others stand before them, without a hole.
   if (vocab.size() < static_cast<std::size_t>(ordinary)) return std::nullopt;
-  entries.tokens.assign(vocab.begin(), vocab.begin() + ordinary);
+  for (std::size_t id = 0; id < static_cast<std::size_t>(ordinary); ++id) {
+    entries.tokens.emplace_back(vocab[id]);
+  }
   for (const std::string& token : entries.tokens) {
     if (token.empty() || specials.contains(token)) return std::nullopt;
   }
@@ -194,7 +196,8 @@ ordered_json tokenizer_json(const ordered_json& pre_tokenizer, const ordered_jso
   root["pre_tokenizer"] = pre_tokenizer;
   root["decoder"] = decoder;
   // The format wants an unk_token even where the vocabulary has none.
-  root["model"] = {{"type", "WordLevel"}, {"vocab", vocab_json(all)}, {"unk_token", "<unk>"}};
+  root["model"] = {
+      {"type", "WordLevel"}, {"vocab", vocab_json(StringList(all))}, {"unk_token", "<unk>"}};
   return root;
 }
 

@@ -118,6 +118,10 @@ std::span<const CodeRange> unicode_additions() {
   return kAdditions;
 }
 
+bool is_later_number(char32_t code) {
+  return (code >= 0x11DE0 && code <= 0x11DE9) || (code >= 0x16FF4 && code <= 0x16FF6);
+}
+
 bool is_later_mark(char32_t code) {
   return holds(kLaterMarks, code);
 }

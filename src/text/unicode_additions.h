@@ -15,6 +15,9 @@ struct CodeRange {
 /// (utf8proc) in Debian 12, the tokenizers that text must be cut like know 16.
 std::span<const CodeRange> unicode_additions();
 
+/// Numbers that came with Unicode 17: Hugging Face's step Digits knows them, expressions do not.
+bool is_later_number(char32_t code);
+
 // Some steps of Hugging Face's tokenizers go by older versions of Unicode. What they do not know:
 
 /// Marks that came after Unicode 9: they stay when accents are taken off, and their order is left.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 #include "text/bpe_files.h"
 #include "text/bpe_training.h"
@@ -80,6 +81,7 @@ struct VocabularyBuilder::Counts {
   std::vector<WordMap<std::int64_t>> part_words;  // counted by several threads, not yet in words
   std::int64_t bytes = 0;
   std::int64_t replaced = 0;
+  std::int64_t special_spellings = 0;
 };
 
 void VocabularyBuilder::Counts::count_characters(std::string_view text) {
@@ -124,6 +126,16 @@ void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text,
 
 void VocabularyBuilder::Counts::count_pre_tokens(std::string_view text) {
   if (options.strict) require_utf8(text, place_in_file);
+  const SpecialTokens specials = place(0);
+  for (const SpecialRole& role : kSpecialRoles) {
+    if (specials.*role.id == kNoId) continue;
+    // No cut of a text lies within a spelling: it holds no blank and no line end.
+    const std::string_view spelling = role.spelling;
+    for (std::size_t at = text.find(spelling); at != std::string_view::npos;
+         at = text.find(spelling, at + spelling.size())) {
+      ++special_spellings;
+    }
+  }
   if (options.pool == nullptr || options.pool->threads() == 1) return count_pre_tokens(text, words);
   constexpr std::size_t kPart = std::size_t{1} << 17;
   std::vector<std::string_view> parts;
@@ -248,7 +260,11 @@ std::unique_ptr<Tokenizer> VocabularyBuilder::Counts::build_bpe(
   for (const auto& [word, count] : words) {
     report.tokens += count;
     report.highest_count = std::max(report.highest_count, count);
+    std::int64_t bad = 0;
+    repair_utf8(word, bad);
+    report.replaced += bad * count;
   }
+  report.special_spellings = special_spellings;
   LearnedBpe learned = learn_bpe(words, options.size - count_specials(place(0)), stop);
   report.kept = static_cast<std::int64_t>(learned.tokens.size());
   report.merges = static_cast<std::int64_t>(learned.merges.size());
@@ -280,9 +296,10 @@ void require_bpe_options(const VocabularyOptions& options) {
   if (options.size < least) {
     throw Error(
         ErrorKind::argument,
-        fmt::format("a byte-level BPE vocabulary of {} tokens: the 256 bytes and {} special "
-                    "tokens are in it; give {} or more",
-                    options.size, least - kByteTokens, least));
+        fmt::format("a byte-level BPE vocabulary of {}: the 256 bytes and {} are in it; give {} or "
+                    "more",
+                    base::counted(options.size, "token"),
+                    base::counted(least - kByteTokens, "special token"), least));
   }
 }
 

@@ -44,9 +44,10 @@ struct VocabularyReport {
   std::int64_t tokens = 0;          ///< tokens counted; bpe: pre-tokens
   std::int64_t dropped_tokens = 0;  ///< tokens that will be <unk>
   std::int64_t highest_count = 0;
-  std::int64_t replaced = 0;  ///< bad UTF-8 subsequences read as U+FFFD
-  std::int64_t merges = 0;    ///< bpe: merges learned
-  bool exhausted = false;     ///< bpe: no pair was left before `size` was reached
+  std::int64_t replaced = 0;  ///< bad UTF-8 subsequences read as U+FFFD; bpe: as their bytes
+  std::int64_t special_spellings = 0;  ///< bpe: text spelt like a special token, read as text
+  std::int64_t merges = 0;             ///< bpe: merges learned
+  bool exhausted = false;              ///< bpe: no pair was left before `size` was reached
 };
 
 /// Counts the tokens of texts given in chunks, then makes the tokenizer. Ids: char by code point;

@@ -17,7 +17,7 @@ class WordLevelModel final : public TokenModel {
   /// Throws Error(argument) for an unknown pre-token where the vocabulary has no unknown token.
   void encode(std::string_view piece, std::vector<ModelToken>& tokens,
               EncodeCounts& counts) const override;
-  const std::vector<std::string>& tokens() const override { return tokens_.spellings(); }
+  const StringList& tokens() const override { return tokens_.spellings(); }
   Id unk() const override { return unk_; }
   nlohmann::ordered_json to_json() const override;
 

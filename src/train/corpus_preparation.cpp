@@ -78,14 +78,14 @@ class IdStore {
   std::uint64_t fingerprint_ = 0xCBF29CE484222325;
 };
 
-void say_vocabulary(const text::VocabularyReport& report, const Settings& settings,
-                    const Notice& notice) {
+void say_vocabulary(const Vocabulary& made, const Settings& settings, const Notice& notice) {
+  const text::VocabularyReport& report = made.report;
   if (report.exhausted) {
-    notice(
-        fmt::format("vocabulary: {} of the tokens asked for by {}: after {} every word of the text "
-                    "is one token, "
-                    "so no pair is left to merge",
-                    report.kept, settings.tokenizer, base::counted(report.merges, "merge")));
+    notice(fmt::format(
+        "vocabulary: {} of the {} tokens asked for: after {} every word of the text is "
+        "one token, so no pair is left to merge",
+        made.tokenizer->vocab_size(), text::parse_tokenizer_form(settings.tokenizer).size,
+        base::counted(report.merges, "merge")));
   }
   if (report.dropped_tokens == 0) return;
   const double share =
@@ -267,7 +267,7 @@ Vocabulary make_vocabulary(const text::CorpusFiles& files, const Settings& setti
     text::count_corpus(files, corpus_rules(settings, reading.stop), builder, made.counts);
   }
   made.tokenizer = builder.build(made.report, reading.stop);
-  say_vocabulary(made.report, settings, reading.notice);
+  say_vocabulary(made, settings, reading.notice);
   return made;
 }
 
@@ -276,6 +276,14 @@ Vocabulary learn_vocabulary(const std::vector<std::string>& corpus, const Settin
   const text::CorpusFiles files = list_and_say(corpus, reading);
   Vocabulary made = make_vocabulary(files, settings, reading);
   say_corpus(made.counts, reading.notice);
+  if (made.report.replaced > 0) {
+    reading.notice(fmt::format("learned from {} as the bytes that they are (--strict refuses them)",
+                               base::counted(made.report.replaced, "invalid UTF-8 sequence")));
+  }
+  if (made.report.special_spellings > 0) {
+    reading.notice(fmt::format("learned from {} of a special token as ordinary text",
+                               base::counted(made.report.special_spellings, "spelling")));
+  }
   return made;
 }
 

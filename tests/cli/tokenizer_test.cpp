@@ -67,7 +67,12 @@ TEST(VocabTrain, StopsKindlyOnAShortText) {  // BPE-2
   place.write("empty.txt", "");
   const Outcome run = place.run("lexirow vocab train short.txt --vocab-size 5000 --out t.json");
   EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_HOLDS(run.err, "of the 5000 tokens asked for");
   EXPECT_HOLDS(run.err, "no pair is left to merge");
+  place.write("odd.txt", "a <eos> \xFF\xFE b");
+  const Outcome odd = place.run("lexirow vocab train odd.txt --vocab-size 260 --eos --out o.json");
+  EXPECT_HOLDS(odd.err, "learned from 2 invalid UTF-8 sequences as the bytes that they are");
+  EXPECT_HOLDS(odd.err, "learned from 1 spelling of a special token as ordinary text");
   const Outcome empty = place.run("lexirow vocab train empty.txt --vocab-size 260 --out e.json");
   EXPECT_EQ(empty.code, 1);
   EXPECT_HOLDS(empty.err, "0 bytes");
@@ -96,6 +101,8 @@ TEST(VocabTrain, MisuseIsNamed) {
            {"vocab train my.txt --out t.json", "--vocab-size"},
            {"vocab train my.txt --vocab-size 300", "--out"},
            {"vocab train my.txt --vocab-size 100 --out t.json", "give 256 or more"},
+           {"vocab train my.txt --vocab-size 256 --eos --out t.json", "1 special token are in it"},
+           {"vocab train my.txt --vocab-size 99999999999 --out t.json", "--vocab-size"},
            {"train my.txt --tokenizer bpe:many --out m", "bpe:8192"},
            {"train my.txt --tokenizer bpe:300 --unk --out m", "nothing is unknown"},
            {"train my.txt --tokenizer bpe:300 --min-count 2 --out m", "--tokenizer word"}}) {
@@ -182,6 +189,95 @@ TEST(TokenizeProofs, RoundTripAndParity) {
   EXPECT_EQ(other.json()["line"], 1);
   EXPECT_HOLDS(place.run("lexirow tokenize t.txt --tokenizer a.json --parity b.json").out,
                "one two");
+}
+
+TEST(TokenizeProofs, ParityNamesBothSidesAndTakesEveryKind) {
+  const Place place;
+  place.write("t.txt", std::string(3000, 'b') + " the end");
+  ASSERT_EQ(place.run("lexirow vocab train t.txt --vocab-size 300 --out a.json").code, 0);
+  const Outcome run = place.run("lexirow tokenize t.txt --tokenizer byte --parity a.json");
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_LT(run.out.size(), 700U);
+  EXPECT_HOLDS(run.out, "byte (256 tokens):");
+  EXPECT_HOLDS(run.out, "a.json (bpe, ");
+  EXPECT_HOLDS(run.out, "line 1, column 1 (byte 0)");
+  for (const char* kind : {"char", "word", "bpe:300"}) {
+    const Outcome other =
+        place.run(std::string("lexirow tokenize t.txt --tokenizer byte --json --parity ") + kind);
+    EXPECT_EQ(other.code, 1) << other.err;
+    EXPECT_EQ(other.json()["other"], kind);
+    EXPECT_EQ(other.json()["other_places"][0][0], 0);
+    EXPECT_HOLDS(other.err, "is made of this text itself");
+  }
+  EXPECT_EQ(place.run("lexirow tokenize t.txt --tokenizer a.json --parity a.json").code, 0);
+}
+
+TEST(TokenizeProofs, ALossThatLooksTheSameShowsInItsBytes) {
+  const Place place;
+  place.write("t.txt", "abc \xFF");
+  const Outcome run = place.run("lexirow tokenize t.txt --tokenizer char --roundtrip");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_HOLDS(run.out, "from byte 0\n  text:      61 62 63 20 ff\n");
+  EXPECT_HOLDS(run.out, "came back: 61 62 63 20 ef bf bd\n");
+  const Json json = place.run("lexirow tokenize t.txt --tokenizer char --roundtrip --json").json();
+  EXPECT_EQ(json["text_bytes"], "ff");
+  EXPECT_EQ(json["decoded_bytes"], "efbfbd");
+}
+
+TEST(TokenizeModes, WhatWouldBePassedOverIsMisuse) {
+  const Place place;
+  place.write("t.txt", "1 2");
+  for (const auto& [options, part] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"--pieces --windows", "--pieces and --windows"},
+           {"--pieces --roundtrip", "--pieces and --roundtrip"},
+           {"--roundtrip --parity byte", "--roundtrip and --parity"},
+           {"--decode --pieces", "--decode and --pieces"},
+           {"--decode --windows", "--decode and --windows"},
+           {"--decode --strict", "--strict"},
+           {"--decode --special all", "--special"},
+           {"--word-split space", "--word-split"},
+           {"--split gpt2", "--split"},
+           {"--parity char --split gpt2", "--split"}}) {
+    const Outcome run =
+        place.run(std::string("lexirow tokenize t.txt --tokenizer byte ") + options);
+    EXPECT_EQ(run.code, 2) << options << run.out;
+    EXPECT_HOLDS(run.err, part);
+    EXPECT_EQ(run.out, "") << options;
+  }
+}
+
+TEST(TokenizePieces, JsonComesAsItIsMadeAndIsWhole) {
+  const Place place;
+  place.write("t.txt", "a\xFF \"\\\n\xC3\xA9");
+  const Outcome run = place.run("lexirow tokenize t.txt --tokenizer byte --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json()["ids"], Json({97, 255, 32, 34, 92, 10, 195, 169}));
+  EXPECT_EQ(run.json()["tokens"], 8);
+  EXPECT_EQ(run.json()["vocab_size"], 256);
+  EXPECT_EQ(
+      run.json()["pieces"][1],
+      Json({{"id", 255}, {"token", "\xEF\xBF\xBD"}, {"bytes", "ff"}, {"begin", 1}, {"end", 2}}));
+  EXPECT_EQ(run.json()["pieces"][3]["token"], "\"");
+  EXPECT_EQ(run.json()["pieces"][7]["begin"], 6);
+  place.write("none.txt", "");
+  EXPECT_EQ(place.run("lexirow tokenize none.txt --tokenizer byte --json").json()["pieces"],
+            Json::array());
+  // What cannot be encoded leaves no half of an object.
+  const Outcome refused = place.run("lexirow tokenize t.txt --tokenizer byte --json --strict");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.out, "");
+}
+
+TEST(TokenizePieces, MemoryDoesNotGrowWithThePieces) {
+  const Place place;
+  place.run("seq 1 600000 >long.txt");  // 4 MB; a value for every piece would take gigabytes
+  for (const char* form : {"--json", "--pieces"}) {
+    const Outcome run = place.run(std::string("ulimit -v 300000; lexirow tokenize long.txt "
+                                              "--tokenizer byte ") +
+                                  form + " | tail -c 40");
+    EXPECT_EQ(run.err, "");
+    EXPECT_HOLDS(run.out, std::string(form) == "--json" ? "\"vocab_size\":256}" : "..");
+  }
 }
 
 TEST(TokenizePieces, ShowsBytesPlacesAndWhatCannotBeSeen) {

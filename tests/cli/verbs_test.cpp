@@ -229,6 +229,14 @@ TEST(Near, FindsTokensAsTablesShowThem) {
   // Ids of characters are in code point order: the line end is 0.
   EXPECT_EQ(place.run("lexirow near model '\\n' -k 4").out,
             place.run("lexirow near model --id 0 -k 4").out);
+  // However a blank is shown or escaped, or written by byte letters.
+  const std::string blank =
+      place.run("lexirow near model ' ' -k 3 --json").json()["neighbours"].dump();
+  for (const char* spelling : {"\xE2\x90\xA3", "\\x20", "\\u0020", "\xC4\xA0"}) {
+    const Outcome run = place.run(std::string("lexirow near model '") + spelling + "' -k 3 --json");
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(run.json()["neighbours"][0]["id"], Json::parse(blank)[0]["id"]) << spelling;
+  }
   const Json text = place.run("lexirow near model --text 'at sea' -k 100 --json").json();
   for (const Json& entry : text["neighbours"]) EXPECT_NE(entry["token"], "s");
 }

@@ -88,6 +88,34 @@ TEST(TokenizerFile, NamesWhatIsMissingOrWrong) {
                [&] { open_tokenizer(twice); });
 }
 
+TEST(TokenizerFile, AFolderSaysWhichFileIsMissingOrMeant) {
+  using testing::expect_error;
+  const auto [vocab, merges] = small_pair();
+  for (const auto& [name, bytes, missing] :
+       {std::tuple("encoder.json", vocab, "vocab.bpe or merges.txt is missing"),
+        std::tuple("merges.txt", merges, "encoder.json or vocab.json is missing")}) {
+    const testing::TempFolder folder;
+    folder.write(name, bytes);
+    expect_error(ErrorKind::file, {name, missing}, [&] { open_tokenizer(folder.path()); });
+  }
+  const testing::TempFolder folder;
+  const std::string first = folder.write("a.tiktoken", "IQ== 0\n");
+  const std::string second = folder.write("b.tiktoken", "IQ== 0\n");
+  expect_error(ErrorKind::file, {"2 rank files", first, second},
+               [&] { open_tokenizer(folder.path()); });
+  EXPECT_TRUE(holds_ranks(first));
+}
+
+TEST(TokenizerFile, AByteOrderMarkIsNoPartOfAFile) {
+  const testing::TempFolder folder;
+  const std::vector<Id> expected = text::tokenizer_of(text::small_bpe())->encode(" the ==== cat's");
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_EQ(ids_of(folder.write("t.json", mark + text::small_bpe().dump())), expected);
+  const auto [vocab, merges] = small_pair();
+  folder.write("vocab.json", mark + vocab);
+  EXPECT_EQ(ids_of(folder.write("merges.txt", mark + merges)), expected);
+}
+
 TEST(TokenizerFile, KnowsItsOwnSizeAndContents) {  // VOCAB-10
   const testing::TempFolder folder;
   const auto tokenizer = text::tokenizer_of(text::small_bpe());

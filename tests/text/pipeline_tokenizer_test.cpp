@@ -5,6 +5,7 @@
 #include "bpe_support.h"
 #include "gpt2_support.h"
 #include "text/parity.h"
+#include "text/piece_stream.h"
 #include "text/token_stream.h"
 #include "text_support.h"
 
@@ -271,8 +272,162 @@ TEST(PipelineTokenizer, FallbackBytesDecodeToBytes) {  // TOK-9
   EXPECT_EQ(ids, (Ids{0, 3 + 10, 1, 3 + 0xC3, 3 + 0xA9}));
   EXPECT_EQ(tokenizer->decode(ids), text);
   EXPECT_EQ(tokenizer->token_bytes(3 + 0xC3), "\xC3");
-  // Half a character is half a character, for a stream to hold back.
-  EXPECT_EQ(tokenizer->decode(Ids{3 + 0xC3}), "\xC3");
+  // Half a character is half a character for a stream, which holds it back, and no text else.
+  EXPECT_EQ(tokenizer->readable(Ids{0, 3 + 0xC3}), "a\xC3");
+  EXPECT_EQ(tokenizer->decode(Ids{0, 3 + 0xC3, 0}),
+            "a\xEF\xBF\xBD"
+            "a");
+  // A run is one text: two bytes of three and another one are three that are none.
+  EXPECT_EQ(tokenizer->decode(Ids{3 + 0xE2, 3 + 0x96, 3 + 'x'}),
+            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(PipelineTokenizer, EmptyPatternsStandEverywhere) {
+  json root = small_bpe();
+  root["pre_tokenizer"] = nullptr;
+  root["model"]["merges"] = json::array();
+  root["model"]["vocab"] = {{"a", 0}, {"\xC3\xA9", 1}};
+  const auto decoded = [&](const char* decoder) {
+    root["decoder"] = json::parse(decoder);
+    return tokenizer_of(root)->decode(Ids{0, 1});
+  };
+  EXPECT_EQ(decoded(R"({"type":"BPEDecoder","suffix":""})"), " a \xC3\xA9");
+  EXPECT_EQ(decoded(R"({"type":"Replace","pattern":{"String":""},"content":"-"})"),
+            "-a--\xC3\xA9-");
+  root["normalizer"] =
+      json::parse(R"({"type":"Replace","pattern":{"String":""},"content":"\u00e9"})");
+  EXPECT_EQ(tokenizer_of(root)->encode("aa"), (Ids{1, 0, 1, 0, 1}));
+}
+
+TEST(PipelineTokenizer, NothingIsFoundWithinASpecialTokenThatIsText) {
+  json root = small_bpe();
+  root["added_tokens"].push_back(added_token(266, "end", false, false, false));
+  const auto tokenizer = tokenizer_of(root);
+  EncodeCounts counts;
+  std::vector<Piece> pieces;
+  const std::string text = "end<|endoftext|>";
+  tokenizer->encode_pieces(text, {}, pieces, counts);
+  EXPECT_EQ(counts.special_spellings, 1);
+  EXPECT_EQ(std::count_if(pieces.begin(), pieces.end(),
+                          [](const Piece& piece) { return piece.id == 266; }),
+            1);
+  EXPECT_EQ(pieces.front().id, 266);
+}
+
+TEST(DisplayText, IsReadBack) {
+  EXPECT_EQ(undisplayed("a\xE2\x90\xA3"
+                        "b"),
+            "a b");
+  EXPECT_EQ(undisplayed("\\n\\t\\r\\\\"), "\n\t\r\\");
+  EXPECT_EQ(undisplayed("\\xff\\u00e9\\U0001f600"), "\xFF\xC3\xA9\xF0\x9F\x98\x80");
+  for (const char* odd : {"\\", "\\q", "\\x1", "\\xzz", "\\ud800", "\\U00110000"}) {
+    EXPECT_EQ(undisplayed(odd), std::nullopt) << odd;
+  }
+  json root = small_bpe();
+  root["added_tokens"][0]["content"] = "\n";
+  EXPECT_EQ(allow_specials(*tokenizer_of(root), {"\\n"}),
+            (Ids{tokenizer_of(root)->find("\n").value()}));
+}
+
+TEST(PipelineTokenizer, ATokenThatIsLookedForInNormalisedTextDecodesToThat) {
+  json root = small_bpe();
+  root["normalizer"] = json::parse(R"({"type":"Lowercase"})");
+  root["added_tokens"].push_back(added_token(266, "FOO", true, false, false));
+  root["added_tokens"].push_back(added_token(267, "BAR", false, false, false));
+  const auto tokenizer = tokenizer_of(root);
+  EXPECT_EQ(tokenizer->encode("FooBAR"), (Ids{266, 267}));
+  EXPECT_EQ(tokenizer->decode(Ids{266, 267}), "fooBAR");
+  EXPECT_EQ(tokenizer->find("FOO"), 266);
+  EXPECT_EQ(tokenizer->to_json()["added_tokens"][1]["content"], "FOO");
+}
+
+TEST(PipelineTokenizer, PiecesOfAStreamAreThoseOfTheWhole) {
+  std::mt19937 engine(37);
+  std::string text;
+  for (int part = 0; part < 40; ++part) {
+    text += random_text(engine, 300) + " The theory: na\xC3\xAFve caf\xC3\xA9s, aaaa ====.\n ";
+  }
+  while (text.size() < (std::size_t{1} << 19)) text += text;
+  std::vector<std::unique_ptr<Tokenizer>> all;
+  for (const json& root : some_tokenizers()) all.push_back(tokenizer_of(root));
+  for (const TokenizerKind kind :
+       {TokenizerKind::character, TokenizerKind::byte, TokenizerKind::word}) {
+    VocabularyOptions options;
+    options.kind = kind;
+    all.push_back(made_from(text, options));
+  }
+  for (const auto& tokenizer : all) {
+    EncodeCounts counts;
+    const std::vector<Piece> whole = pieces_of(*tokenizer, text, counts);
+    std::vector<Piece> streamed;
+    EncodeCounts stream_counts;
+    stream_pieces(*tokenizer, {}, text, stream_counts, [&](std::span<const Piece> pieces) {
+      streamed.insert(streamed.end(), pieces.begin(), pieces.end());
+    });
+    ASSERT_EQ(streamed.size(), whole.size());
+    const auto [a, b] = std::mismatch(
+        whole.begin(), whole.end(), streamed.begin(), [](const Piece& one, const Piece& other) {
+          return one.id == other.id && one.begin == other.begin && one.end == other.end;
+        });
+    EXPECT_EQ(a, whole.end()) << tokenizer->to_json()["pre_tokenizer"].dump() << a->begin << " "
+                              << b->begin;
+    EXPECT_EQ(stream_counts.replaced, counts.replaced);
+  }
+}
+
+TEST(Parity, ShowsThePlaceAndNotTheWholeLine) {
+  VocabularyOptions bytes;
+  bytes.kind = TokenizerKind::byte;
+  const auto first = made_from("", bytes);
+  json root = small_bpe();
+  const auto second = tokenizer_of(root);
+  const std::string text = "x\n" + std::string(5000, 'b') + "the" + std::string(5000, 'b') + "\n";
+  const auto found = first_difference({*first}, {*second}, text);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->place.line, 2);  // bytes have the same ids in both, words have not
+  root["model"]["merges"].erase(0);
+  root["model"]["merges"].erase(0);  // no "the"
+  root["model"]["merges"].erase(0);
+  const auto third = tokenizer_of(root);
+  const auto later = first_difference({*second}, {*third}, text);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->place.line, 2);
+  EXPECT_EQ(later->place.column, 5001);
+  EXPECT_EQ(later->place.byte, 5002);
+  EXPECT_LT(later->excerpt.size(), 100U);
+  EXPECT_NE(later->excerpt.find("bbbthebbb"), std::string::npos);
+  EXPECT_TRUE(later->cut_front && later->cut_back);
+  EXPECT_LT(later->first.pieces.size(), 40U);
+  EXPECT_EQ(
+      std::count_if(later->first.pieces.begin(), later->first.pieces.end(),
+                    [](const Piece& piece) { return piece.begin == 5002 && piece.id == 257; }),
+      1);
+  EXPECT_FALSE(later->ids_equal());
+}
+
+TEST(Parity, PlacesAloneAreADifference) {
+  json root = small_bpe();
+  const auto plain = tokenizer_of(root);
+  root["post_processor"] = json::parse(
+      R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})");
+  const auto trimmed = tokenizer_of(root);
+  const auto found = first_difference({*plain}, {*trimmed}, "in the");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ids_equal());
+  EXPECT_EQ(found->place.byte, 2);
+  EXPECT_EQ(found->excerpt, "in the");
+  EXPECT_FALSE(found->cut_front || found->cut_back);
+  EXPECT_EQ(first_difference({*plain}, {*trimmed}, ""), std::nullopt);
+}
+
+TEST(RoundTrip, BytesBeforeTheLossShowWhereItIs) {
+  VocabularyOptions options;
+  const auto chars = made_from("a\xEF\xBF\xBD", options);
+  const auto loss = first_loss(*chars, {}, "aaa\xFF");
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->before, 3U);
+  EXPECT_EQ(loss->expected, "aaa\xFF");
+  EXPECT_EQ(loss->decoded, "aaa\xEF\xBF\xBD");
 }
 
 TEST(PipelineTokenizer, IdsOutsideAreNamed) {

@@ -68,6 +68,16 @@ TEST(TiktokenFile, SaysHowTextIsCut) {
   EXPECT_HOLDS(tokenizer_from_ranks(file, "o200k", "t")->notes().at(0), "cut as o200k does");
 }
 
+TEST(TiktokenFile, LostLinesShow) {
+  // In the middle they leave a gap; at the end only the number is left to tell.
+  std::string file = rank_file({"ab", "abc", "abcd"});
+  file.erase(file.find("YWJj 257"), 9);
+  EXPECT_HOLDS(error_of(ErrorKind::file, [&] { tokenizer_from_ranks(file, "gpt2", "t"); }),
+               "the rank 257 is missing, but 258 is there");
+  const std::string note = tokenizer_from_ranks(rank_file({"ab"}), "cl100k", "t")->notes().at(0);
+  EXPECT_HOLDS(note, "it has 257 ranks, where the published file has 100256");
+}
+
 TEST(TiktokenFile, NamesTheLineThatIsWrong) {
   const std::string good = rank_file({});
   for (const auto& [line, expected] :

@@ -101,6 +101,24 @@ TEST(Vocabulary, LineEndsAreNoCharactersWhenLinesAreReplaced) {
   EXPECT_TRUE(made_from("a\nb\n", options)->find("\n"));
 }
 
+TEST(Vocabulary, BpeCountsWhatItTakesForPlainBytes) {
+  VocabularyOptions options;
+  options.kind = TokenizerKind::bpe;
+  options.size = 258;
+  options.eos = true;
+  for (const int threads : {1, 3}) {
+    base::ThreadPool pool(threads);
+    options.pool = &pool;
+    VocabularyBuilder builder(options);
+    for (const char* chunk : {"a <e", "os> b\xFF\xFE <eos><eos", "> <pad>"}) builder.push(chunk);
+    builder.end_file();
+    VocabularyReport report;
+    builder.build(report);
+    EXPECT_EQ(report.replaced, 2);
+    EXPECT_EQ(report.special_spellings, 3);
+  }
+}
+
 TEST(Vocabulary, SpecialIdsFollowInOrder) {
   VocabularyOptions options = word_options(1);
   options.pad = options.bos = options.eos = true;
