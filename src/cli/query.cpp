@@ -105,8 +105,10 @@ Subject text_subject(const store::Table& table, const std::string& text) {
     pooled = inspect::pool_ids(table, std::move(ids));
   } else {
     pooled = inspect::pool_words(table, text);
-    // A word that was not found is refused with close spellings.
-    for (const std::string& word : pooled.unknown) find_token(table, word);
+    // A word may be spelt as tables show it; else it is refused with close spellings.
+    std::vector<Id> ids = pooled.rows;
+    for (const std::string& word : pooled.unknown) ids.push_back(find_token(table, word));
+    if (!pooled.unknown.empty()) pooled = inspect::pool_ids(table, std::move(ids));
   }
   if (pooled.parts == 0) {
     throw UsageError("--text is empty: it has no rows to take the mean of.");
