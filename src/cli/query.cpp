@@ -8,11 +8,10 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/subject.h"
-#include "inspect/neighbours.h"
+#include "inspect/pooling.h"
 #include "inspect/spelling.h"
 #include "lexirow/error.h"
 #include "text/byte_letters.h"
-#include "text/word_split.h"
 
 namespace lexirow::cli {
 
@@ -32,14 +31,6 @@ std::optional<Subject> unseen_word(const store::Table& table, const std::string&
   say(fmt::format("\"{}\" is not in the vocabulary; its vector is made of {}.", shown(word),
                   counted(static_cast<std::int64_t>(parts.size()), "n-gram")));
   return subject;
-}
-
-std::vector<std::string> words_of_text(const std::string& text) {
-  std::vector<std::string> words;
-  text::for_each_word(text, text::WordSplit::space, [&](std::size_t begin, std::size_t end, bool) {
-    words.push_back(text.substr(begin, end - begin));
-  });
-  return words;
 }
 
 /// The token that is shown so, as tables or `tokenize --pieces` do, or is written so in files of
@@ -107,32 +98,28 @@ Subject token_subject(const store::Table& table, const std::string& spelling) {
 }
 
 Subject text_subject(const store::Table& table, const std::string& text) {
-  Subject subject;
-  subject.label = text;
+  inspect::PooledText pooled;
   if (table.tokenizer != nullptr) {
-    subject.rows = encode_for_model(*table.tokenizer, text, "text");
-    for (Id id : subject.rows) checked_row(table, id);
-    subject.vector = inspect::mean_row(*table.rows, subject.rows);
+    std::vector<Id> ids = encode_for_model(*table.tokenizer, text, "text");
+    for (Id id : ids) checked_row(table, id);
+    pooled = inspect::pool_ids(table, std::move(ids));
   } else {
-    // Each word may be made of n-grams, so vectors are averaged, not rows.
-    std::vector<float> vectors;
-    std::vector<Id> positions;
-    for (const std::string& word : words_of_text(text)) {
-      const Subject one = token_subject(table, word);
-      subject.rows.insert(subject.rows.end(), one.rows.begin(), one.rows.end());
-      positions.push_back(static_cast<Id>(positions.size()));
-      vectors.insert(vectors.end(), one.vector.begin(), one.vector.end());
-    }
-    const base::View2<const float> view(vectors.data(),
-                                        {static_cast<std::int64_t>(positions.size()), table.dim()});
-    if (!positions.empty()) subject.vector = inspect::mean_row(view, positions);
+    pooled = inspect::pool_words(table, text);
+    // A word that was not found is refused with close spellings.
+    for (const std::string& word : pooled.unknown) find_token(table, word);
   }
-  const bool nothing = table.tokenizer ? subject.rows.empty() : subject.vector.empty();
-  if (nothing) {
+  if (pooled.parts == 0) {
     throw UsageError("--text is empty: it has no rows to take the mean of.");
   }
-  subject.title =
-      fmt::format("the mean of {}", counted(static_cast<std::int64_t>(subject.rows.size()), "row"));
+  Subject subject;
+  subject.label = text;
+  subject.title = fmt::format("the mean of {}", counted(pooled.parts, "row"));
+  const auto unseen = pooled.parts - static_cast<std::int64_t>(pooled.rows.size());
+  if (unseen > 0) {
+    say(fmt::format("{} not in the vocabulary, made of n-grams", counted(unseen, "word")));
+  }
+  subject.rows = std::move(pooled.rows);
+  subject.vector = std::move(pooled.vector);
   return subject;
 }
 

@@ -80,7 +80,7 @@ void add_table_options(std::vector<Option>& options) {
                      .group = group});
 }
 
-store::Table open_table_argument(const Arguments& arguments, const std::string& positional) {
+store::TableOptions table_options(const Arguments& arguments) {
   store::TableOptions options;
   options.tensor = arguments.text("tensor");
   options.tokenizer = arguments.text("tokenizer");
@@ -92,7 +92,12 @@ store::Table open_table_argument(const Arguments& arguments, const std::string& 
                    : header == "no" ? files::VectorHeader::no
                                     : files::VectorHeader::detect;
   options.lenient = arguments.flag("lenient");
-  store::Table table = store::open_table(arguments.positional(positional), options);
+  return options;
+}
+
+store::Table open_table_argument(const Arguments& arguments, const std::string& positional) {
+  store::Table table =
+      store::open_table(arguments.positional(positional), table_options(arguments));
   for (const std::string& note : table.notes) say(fmt::format("Note: {}.", note));
   return table;
 }

@@ -20,6 +20,8 @@ inline constexpr const char* kTableArgument = "MODEL|TABLE";
 Positional table_positional();
 /// The options of every verb that opens a table, behind its own ones.
 void add_table_options(std::vector<Option>& options);
+/// What they say.
+store::TableOptions table_options(const Arguments& arguments);
 /// Opens the table that is named, and says its notes on standard error. Throws UsageError and as
 /// store::open_table.
 store::Table open_table_argument(const Arguments& arguments,

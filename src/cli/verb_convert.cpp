@@ -9,19 +9,28 @@
 namespace lexirow::cli {
 namespace {
 
+files::DType dtype_of(const std::string& name) {
+  if (name == "f16") return files::DType::f16;
+  return name == "bf16" ? files::DType::bf16 : files::DType::f32;
+}
+
 int run_convert(const Arguments& arguments) {
   const std::string& out = arguments.positional("OUT");
   const store::TableFormat format = arguments.has("to")
                                         ? store::parse_table_format(arguments.text("to"))
                                         : store::table_format_of(out);
   const store::Table table = open_table_argument(arguments, "IN");
-  const store::WrittenTable written = store::write_table(table, out, format);
+  const store::WrittenTable written =
+      store::write_table(table, out, format, dtype_of(arguments.text("dtype")));
   for (const std::string& note : written.notes) say(fmt::format("Note: {}.", note));
   if (arguments.flag("json")) {
     Json json;
     json["rows"] = written.rows;
     json["dim"] = written.dim;
-    json["dtype"] = "F32";
+    json["dtype"] = files::dtype_name(written.dtype);
+    json["rounded"] = written.loss.changed;
+    json["overflowed"] = written.loss.overflowed;
+    json["underflowed"] = written.loss.underflowed;
     json["from"] = table.format;
     json["to"] = store::table_format_name(format);
     json["files"] = written.files;
@@ -45,7 +54,7 @@ Verb convert_verb() {
       "IN is any table. The form of OUT is that of its ending: .safetensors, .npy, .txt or .vec "
       "(word2vec's text), .bin (word2vec's binary), .tsv (the Embedding Projector's pair: x.tsv "
       "and "
-      "x_metadata.tsv). Values are written as float32. What was written is read back and compared "
+      "x_metadata.tsv). What was written is read back and compared "
       "before this reports success.";
   verb.positionals = {table_positional(),
                       {.name = "OUT", .help = "the file to be written", .type = ValueType::file}};
@@ -56,6 +65,13 @@ Verb convert_verb() {
        .type = ValueType::choice,
        .help = "the form of OUT, where its ending does not say it",
        .choices = store::table_format_names()},
+      {.name = "dtype",
+       .value = "NAME",
+       .type = ValueType::choice,
+       .fallback = "f32",
+       .help = "how values are stored: f16 in safetensors and npy, bf16 in safetensors; what that "
+               "loses is said",
+       .choices = {"f32", "f16", "bf16"}},
       json_option(),
   };
   add_table_options(verb.options);

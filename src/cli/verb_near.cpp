@@ -100,12 +100,15 @@ int run_near(const Arguments& arguments) {
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const inspect::Metric metric = metric_of(arguments.text("metric"));
   const std::vector<Subject> queries = queries_of(table, arguments);
+  // Rows beyond the tokens stand for nothing that a text could hold.
+  const std::int64_t surplus =
+      table.has_tokens() ? table.row_count() - table.token_count() : std::int64_t{0};
+  const auto rows = files::first_rows(table.rows, table.row_count() - surplus);
   Json list = Json::array();
   inspect::Neighbours found;
   for (const Subject& query : queries) {
     const base::View1<const float> vector(query.vector.data(), {table.dim()});
-    found = inspect::nearest_rows(pool, *table.rows, vector, arguments.integer("k"), query.rows,
-                                  metric);
+    found = inspect::nearest_rows(pool, *rows, vector, arguments.integer("k"), query.rows, metric);
     if (arguments.flag("json")) {
       put_neighbours(list, table, query, found);
       continue;
@@ -119,10 +122,14 @@ int run_near(const Arguments& arguments) {
     json["neighbours"] = std::move(list);
     json["zero_rows"] = found.zero_rows;
     json["non_finite_rows"] = found.non_finite_rows;
+    json["surplus_rows"] = surplus;
     print_json(json);
-  } else if (found.zero_rows > 0 || found.non_finite_rows > 0) {
-    say(fmt::format("Left out: {} of zeros and {} with values that are not finite.",
-                    counted(found.zero_rows, "row"), counted(found.non_finite_rows, "row")));
+  } else {
+    if (found.zero_rows > 0 || found.non_finite_rows > 0) {
+      say(fmt::format("Left out: {} of zeros and {} with values that are not finite.",
+                      counted(found.zero_rows, "row"), counted(found.non_finite_rows, "row")));
+    }
+    if (surplus > 0) say(fmt::format("Left out: {} without a token.", counted(surplus, "row")));
   }
   return kDone;
 }
@@ -140,7 +147,8 @@ Verb near_verb() {
       "named "
       "makes one query: the sum of the vectors, each of length 1, those of --minus taken away. "
       "Rows "
-      "that the query is made of are not listed, nor are rows without a direction.";
+      "that the query is made of are not listed, nor are rows without a direction or without a "
+      "token, where the table has tokens.";
   verb.positionals = {table_positional(),
                       {.name = "TOKEN",
                        .help = "a token of the vocabulary; several may be given",

@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/progress.h"
+#include "cli/setting_options.h"
 #include "cli/verbs.h"
 #include "lexirow/error.h"
-#include "store/json_file.h"
 #include "store/model_folder.h"
 #include "train/presets.h"
 #include "train/settings.h"
@@ -17,40 +16,6 @@
 
 namespace lexirow::cli {
 namespace {
-
-/// The words in a form such as none|window:W|FILE: what stands before a capital is offered.
-std::vector<std::string> form_choices(const std::string& form) {
-  std::vector<std::string> choices;
-  if (form.find('|') == std::string::npos) return choices;
-  std::size_t begin = 0;
-  while (begin <= form.size()) {
-    const std::size_t end = std::min(form.find('|', begin), form.size());
-    std::string word = form.substr(begin, end - begin);
-    const auto capital = std::find_if(word.begin(), word.end(),
-                                      [](unsigned char c) { return std::isupper(c) != 0; });
-    word.erase(capital, word.end());
-    if (!word.empty()) choices.push_back(word);
-    begin = end + 1;
-  }
-  return choices;
-}
-
-Option option_of(const train::SettingField& field) {
-  Option option;
-  option.name = field.name;
-  option.value = field.value;
-  option.fallback = train::setting_text(train::Settings(), field);
-  option.help = field.help;
-  option.group = field.group;
-  option.choices = form_choices(field.value);
-  if (field.value.empty()) {
-    option.type = ValueType::flag;
-    option.negatable = true;
-  } else if (field.value.find("FILE") != std::string::npos) {
-    option.type = ValueType::file;
-  }
-  return option;
-}
 
 std::vector<Option> train_options() {
   std::vector<Option> options = {
@@ -69,10 +34,13 @@ std::vector<Option> train_options() {
        .fallback = "false",
        .help = "replace the model in --out",
        .group = "Run"},
-      {.name = "config",
+      config_option(),
+      {.name = "save-vectors",
        .value = "FILE",
        .type = ValueType::file,
-       .help = "a JSON object of option names and values; the command line overrides it",
+       .help =
+           "write the rows to a file of their own when the run is complete: word2vec's text, or "
+           "the form of its ending as `convert` has them",
        .group = "Run"},
       {.name = "log-json",
        .value = "FILE",
@@ -91,26 +59,8 @@ std::vector<Option> train_options() {
   };
   options[options.size() - 2].group = "Run";
   options[options.size() - 1].group = "Run";
-  for (const train::SettingField& field : train::setting_fields())
-    options.push_back(option_of(field));
+  for (Option& option : setting_options()) options.push_back(std::move(option));
   return options;
-}
-
-/// Settings stated in --config and then on the command line, so that the latter win.
-train::Given stated_settings(const Arguments& arguments) {
-  train::Given given;
-  if (arguments.has("config")) {
-    const std::string& path = arguments.text("config");
-    given = train::given_from_json(store::read_json_file<Json>(path), path);
-  }
-  for (const auto& [name, text] : arguments.given()) {
-    const auto& fields = train::setting_fields();
-    const bool setting =
-        std::any_of(fields.begin(), fields.end(),
-                    [&, &key = name](const auto& field) { return field.name == key; });
-    if (setting) given.emplace_back(name, text);
-  }
-  return given;
 }
 
 train::TrainRequest request_of(const Arguments& arguments) {
@@ -119,6 +69,7 @@ train::TrainRequest request_of(const Arguments& arguments) {
   request.out = arguments.text("out");
   request.resume = arguments.flag("resume");
   request.force = arguments.flag("force");
+  request.save_vectors = arguments.text("save-vectors");
   request.threads = static_cast<int>(arguments.integer("threads"));
   if (request.out.empty()) {
     throw UsageError("--out DIR is missing: it names the model folder to write.");

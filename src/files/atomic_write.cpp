@@ -62,6 +62,16 @@ void AtomicFile::write(const void* data, std::int64_t bytes) {
   write_all(descriptor_, path_, data, bytes, std::max(expected_, written_));
 }
 
+void AtomicFile::replace(std::int64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw_io_error(path_, "write", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(done));
+    offset += done;
+  }
+}
+
 void AtomicFile::commit() {
   if (descriptor_ < 0) {
     throw Error(ErrorKind::argument, fmt::format("{}: committed twice; open it anew", path_));
@@ -76,6 +86,29 @@ void AtomicFile::commit() {
   }
   temporary_.clear();
   sync_folder(path_);
+}
+
+StagedFile::StagedFile(std::string path) {
+  if (is_folder(path)) throw_io_error(path, "write", EISDIR);
+  std::string temporary;
+  ::close(create_beside(hidden_prefix(path), temporary));
+  moves_.emplace_back(std::move(temporary), std::move(path));
+}
+
+StagedFile::~StagedFile() {
+  for (const auto& [from, to] : moves_) unlink(from.c_str());
+}
+
+void StagedFile::also(std::string from, std::string to) {
+  moves_.emplace_back(std::move(from), std::move(to));
+}
+
+void StagedFile::commit() {
+  for (const auto& [from, to] : moves_) {
+    if (std::rename(from.c_str(), to.c_str()) != 0) throw_io_error(to, "replace", errno);
+  }
+  sync_folder(moves_.front().second);
+  moves_.clear();
 }
 
 void write_file_atomically(const std::string& path, std::string_view contents) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace lexirow::files {
 
@@ -20,6 +22,9 @@ class AtomicFile {
   /// Throws Error(io); a full disk is told with the bytes needed and free.
   void write(const void* data, std::int64_t bytes);
   void write(std::string_view text) { write(text.data(), static_cast<std::int64_t>(text.size())); }
+  /// Replaces bytes that were written before, such as a header whose numbers are known at the end.
+  /// Throws Error(io).
+  void replace(std::int64_t offset, std::string_view bytes);
   /// Syncs file and folder and renames. Throws Error(io).
   void commit();
 
@@ -29,6 +34,27 @@ class AtomicFile {
   int descriptor_ = -1;
   std::int64_t written_ = 0;
   std::int64_t expected_ = 0;
+};
+
+/// A file that is written under another name beside its place, to be read back and proved before it
+/// takes that place. Destroyed without commit(), it removes what was written.
+class StagedFile {
+ public:
+  /// Throws Error(io) naming the folder when it cannot be written.
+  explicit StagedFile(std::string path);
+  ~StagedFile();
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+
+  /// Where it is to be written.
+  const std::string& path() const { return moves_.front().first; }
+  /// Another file, already written, that goes to its place (or away) with this one.
+  void also(std::string from, std::string to);
+  /// Renames all. Throws Error(io).
+  void commit();
+
+ private:
+  std::vector<std::pair<std::string, std::string>> moves_;  // from, to
 };
 
 /// Throws Error(io).

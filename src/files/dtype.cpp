@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -65,6 +68,53 @@ float f8_e4m3_to_float(std::uint8_t value) {
   const std::uint32_t magnitude = static_cast<std::uint32_t>(value & 0x7FU) << 20;
   const float moved = std::bit_cast<float>(magnitude) * 0x1.0p120F;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(moved) | sign);
+}
+
+// Round to nearest, ties to even: what is added carries into the exponent where it has to, and from
+// the largest number into infinity.
+std::uint16_t float_to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+  const std::uint32_t size = bits & 0x7FFFFFFFU;
+  if (size > 0x7F800000U) return static_cast<std::uint16_t>(sign | 0x7E00U);
+  if (size >= 0x47800000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65536 or more
+  if (size < 0x38800000U) {  // below 2^-14: multiples of 2^-24
+    const float steps = std::nearbyint(std::bit_cast<float>(size) * 0x1.0p24F);
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(steps));
+  }
+  const std::uint32_t rounded = size - 0x38000000U + 0xFFFU + ((size >> 13) & 1U);
+  return static_cast<std::uint16_t>(sign | (rounded >> 13));
+}
+
+std::uint16_t float_to_bfloat(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
+void add_loss(float before, float after, NarrowingLoss& loss) {
+  ++loss.values;
+  if (before == after || std::isnan(before)) return;
+  ++loss.changed;
+  if (std::isinf(after)) {
+    ++loss.overflowed;
+  } else if (after == 0) {
+    ++loss.underflowed;
+  } else {
+    const double error = std::abs((static_cast<double>(after) - before) / before);
+    loss.largest_relative = std::max(loss.largest_relative, error);
+  }
+}
+
+template <typename Narrow, typename Widen>
+void narrow_values(const float* values, std::int64_t count, void* out, NarrowingLoss& loss,
+                   Narrow narrow_one, Widen widen_one) {
+  char* bytes = static_cast<char*>(out);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint16_t stored = narrow_one(values[i]);
+    std::memcpy(bytes + i * 2, &stored, sizeof stored);
+    add_loss(values[i], widen_one(stored), loss);
+  }
 }
 
 // Copies values of type `Stored`, which may stand at any address.
@@ -160,6 +210,31 @@ void widen(DType dtype, const void* data, std::int64_t count, float* out) {
                                           [](std::uint8_t value) { return value != 0 ? 1.0F : 0; });
     default:
       convert_integers(dtype, data, count, out);
+  }
+}
+
+NarrowingLoss& NarrowingLoss::operator+=(const NarrowingLoss& other) {
+  values += other.values;
+  changed += other.changed;
+  overflowed += other.overflowed;
+  underflowed += other.underflowed;
+  largest_relative = std::max(largest_relative, other.largest_relative);
+  return *this;
+}
+
+bool can_narrow_to(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+void narrow(DType dtype, const float* values, std::int64_t count, void* out, NarrowingLoss& loss) {
+  assert(can_narrow_to(dtype));
+  if (dtype == DType::f16) {
+    narrow_values(values, count, out, loss, float_to_half, half_to_float);
+  } else if (dtype == DType::bf16) {
+    narrow_values(values, count, out, loss, float_to_bfloat, bfloat_to_float);
+  } else {
+    if (count > 0) std::memcpy(out, values, static_cast<std::size_t>(count) * sizeof(float));
+    loss.values += count;
   }
 }
 

@@ -40,6 +40,26 @@ bool is_floating(DType dtype);
 ///   out   [count]  out
 void widen(DType dtype, const void* data, std::int64_t count, float* out);
 
+/// What narrowing values to fewer bits cost.
+struct NarrowingLoss {
+  std::int64_t values = 0;
+  std::int64_t changed = 0;      ///< not the same number afterwards
+  std::int64_t overflowed = 0;   ///< finite before, infinite afterwards
+  std::int64_t underflowed = 0;  ///< not zero before, zero afterwards
+  double largest_relative = 0;   ///< error of one that stayed finite and not zero
+
+  NarrowingLoss& operator+=(const NarrowingLoss& other);
+};
+
+/// True for the dtypes that narrow() writes: F32, F16, BF16.
+bool can_narrow_to(DType dtype);
+
+/// Values as F32, F16 or BF16, rounded to the nearest, ties to even; NaN stays NaN. `loss` grows by
+/// what it cost.
+///   values  [count]  in
+///   out     [count]  out   of that dtype, little-endian
+void narrow(DType dtype, const float* values, std::int64_t count, void* out, NarrowingLoss& loss);
+
 /// Copies values of a dtype of integers, a U64 above 2^63 - 1 as what its bits mean in 64 bits with
 /// a sign; false when the dtype is none.
 ///   data  [count]  in

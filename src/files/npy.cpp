@@ -191,6 +191,24 @@ void place_values(std::string_view rest, const std::string& where, NpyArray& arr
   array.values = rest;
 }
 
+// What stands before the values: of one size for any number of rows, so that it can be filled in at
+// the end. NumPy wants the values to begin at a multiple of 64 bytes.
+constexpr std::size_t kNpyHeadBytes = 128;
+
+std::string npy_head(DType dtype, std::int64_t rows, std::int64_t dim) {
+  std::string header =
+      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}, {}), }}",
+                  dtype_bytes(dtype), rows, dim);
+  const std::size_t before = kNpyMagic.size() + 4;
+  header.resize(kNpyHeadBytes - before - 1, ' ');
+  header += '\n';
+  std::string head(kNpyMagic);
+  head += std::string("\x01\x00", 2);
+  const auto length = static_cast<std::uint16_t>(header.size());
+  head.append(reinterpret_cast<const char*>(&length), sizeof length);
+  return head + header;
+}
+
 }  // namespace
 
 NpyArray parse_npy(std::string_view bytes, const std::string& where) {
@@ -236,28 +254,48 @@ std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr
   stored.dim = array.shape.size() == 2 ? array.shape[1] : 1;
   stored.by_columns = array.by_columns && array.shape.size() == 2;
   stored.swapped = array.swapped;
+  stored.mapped = array.mapped;
   return rows_of_stored(stored, std::move(owner));
 }
 
-void write_npy(const std::string& path, const RowSource& rows) {
-  constexpr std::size_t kAlignment = 64;
-  std::string header = fmt::format(
-      "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.rows(), rows.dim());
-  const std::size_t before = kNpyMagic.size() + 4;
-  while ((before + header.size() + 1) % kAlignment != 0) header += ' ';
-  header += '\n';
-  std::string head(kNpyMagic);
-  head += std::string("\x01\x00", 2);
-  const auto length = static_cast<std::uint16_t>(header.size());
-  head.append(reinterpret_cast<const char*>(&length), sizeof length);
-  head += header;
-  const auto bytes = rows.rows() * rows.dim() * static_cast<std::int64_t>(sizeof(float));
-  AtomicFile file(path, static_cast<std::int64_t>(head.size()) + bytes);
-  file.write(head);
+NpyWriter::NpyWriter(const std::string& path, std::int64_t dim, DType dtype,
+                     std::int64_t expected_rows)
+    : dim_(dim),
+      dtype_(dtype),
+      file_(path,
+            static_cast<std::int64_t>(kNpyHeadBytes) + expected_rows * dim * dtype_bytes(dtype)) {
+  if (dtype != DType::f32 && dtype != DType::f16) {
+    throw Error(ErrorKind::argument,
+                fmt::format("{}: npy holds no {}; NumPy has F32 and F16", path, dtype_name(dtype)));
+  }
+  file_.write(npy_head(dtype_, 0, dim_));
+}
+
+void NpyWriter::append(const float* values, std::int64_t rows) {
+  const std::int64_t count = rows * dim_;
+  rows_ += rows;
+  if (dtype_ == DType::f32) {
+    file_.write(values, count * static_cast<std::int64_t>(sizeof(float)));
+    loss_.values += count;
+    return;
+  }
+  narrowed_.resize(static_cast<std::size_t>(count * dtype_bytes(dtype_)));
+  narrow(dtype_, values, count, narrowed_.data(), loss_);
+  file_.write(narrowed_.data(), static_cast<std::int64_t>(narrowed_.size()));
+}
+
+void NpyWriter::commit() {
+  file_.replace(0, npy_head(dtype_, rows_, dim_));
+  file_.commit();
+}
+
+NarrowingLoss write_npy(const std::string& path, const RowSource& rows, DType dtype) {
+  NpyWriter writer(path, rows.dim(), dtype, rows.rows());
   for_each_block(rows, [&](std::int64_t, std::int64_t count, const float* values) {
-    file.write(values, count * rows.dim() * static_cast<std::int64_t>(sizeof(float)));
+    writer.append(values, count);
   });
-  file.commit();
+  writer.commit();
+  return writer.loss();
 }
 
 }  // namespace lexirow::files

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/atomic_write.h"
 #include "files/dtype.h"
 #include "files/row_source.h"
 
@@ -22,6 +23,7 @@ struct NpyArray {
   std::vector<std::int64_t> shape;
   std::int64_t count = 0;   ///< values: the product of the shape
   std::string_view values;  ///< at any address
+  bool mapped = false;      ///< they stand in a mapped file: for who gives the owner to say
 };
 
 /// Reads the published format, versions 1 to 3, any legal spacing, order of keys and alignment.
@@ -36,7 +38,28 @@ NpyArray parse_npy(std::string_view bytes, const std::string& where);
 std::shared_ptr<const RowSource> npy_rows(const NpyArray& array, std::shared_ptr<const void> owner,
                                           const std::string& where);
 
-/// Writes float32 values [rows, dim], version 1, in row order. Atomic. Throws Error(io).
-void write_npy(const std::string& path, const RowSource& rows);
+/// Writes rows whose number is known at the end only: version 1, in row order, as F32 or F16 (NumPy
+/// has no BF16: Error(argument)). Atomic: without commit() nothing is left. Throws Error(io).
+class NpyWriter {
+ public:
+  NpyWriter(const std::string& path, std::int64_t dim, DType dtype = DType::f32,
+            std::int64_t expected_rows = 0);
+  /// Appends rows.
+  ///   values  [rows, dim]  in
+  void append(const float* values, std::int64_t rows);
+  void commit();
+  const NarrowingLoss& loss() const { return loss_; }
+
+ private:
+  std::int64_t dim_;
+  DType dtype_;
+  std::int64_t rows_ = 0;
+  AtomicFile file_;
+  std::vector<char> narrowed_;
+  NarrowingLoss loss_;
+};
+
+/// Writes values [rows, dim] as NpyWriter does; returns what narrowing cost.
+NarrowingLoss write_npy(const std::string& path, const RowSource& rows, DType dtype = DType::f32);
 
 }  // namespace lexirow::files

@@ -1,5 +1,8 @@
 #include "files/row_source.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -10,12 +13,24 @@ namespace lexirow::files {
 
 namespace {
 
+// Gives back the pages of a mapped file that lie within [data, data + bytes): they are read from
+// the file again when they are needed. Of memory that is not a file's this would be the end.
+void give_back(const char* data, std::int64_t bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = (at + page - 1) / page * page;
+  const std::uintptr_t end = (at + static_cast<std::uintptr_t>(bytes)) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 class ViewRows : public RowSource {
  public:
-  ViewRows(base::View2<const float> values, std::shared_ptr<const void> owner, DType dtype)
+  ViewRows(base::View2<const float> values, std::shared_ptr<const void> owner, DType dtype,
+           bool mapped = false)
       : RowSource(values.extent(0), values.extent(1), dtype),
         values_(values),
-        owner_(std::move(owner)) {}
+        owner_(std::move(owner)),
+        mapped_(mapped) {}
 
   base::View2<const float> in_place() const override { return values_; }
 
@@ -24,9 +39,16 @@ class ViewRows : public RowSource {
     std::copy(values_.data() + begin * dim(), values_.data() + end * dim(), out);
   }
 
+  void release(std::int64_t begin, std::int64_t end) const override {
+    if (!mapped_) return;
+    give_back(reinterpret_cast<const char*>(values_.data() + begin * dim()),
+              (end - begin) * dim() * static_cast<std::int64_t>(sizeof(float)));
+  }
+
  private:
   base::View2<const float> values_;
   std::shared_ptr<const void> owner_;
+  bool mapped_;
 };
 
 void swap_bytes(char* data, std::int64_t count, std::int64_t bytes) {
@@ -46,6 +68,12 @@ class StoredRows : public RowSource {
       values(j * rows() + begin, count, column.data());
       for (std::int64_t i = 0; i < count; ++i) out[i * dim() + j] = column[std::size_t(i)];
     }
+  }
+
+  void release(std::int64_t begin, std::int64_t end) const override {
+    if (!array_.mapped || array_.by_columns) return;
+    const std::int64_t row_bytes = dim() * dtype_bytes(array_.dtype);
+    give_back(static_cast<const char*>(array_.data) + begin * row_bytes, (end - begin) * row_bytes);
   }
 
  private:
@@ -95,12 +123,43 @@ class FirstRows : public RowSource {
   void read(std::int64_t begin, std::int64_t end, float* out) const override {
     source_->read(begin, end, out);
   }
+  void release(std::int64_t begin, std::int64_t end) const override {
+    source_->release(begin, end);
+  }
 
  private:
   std::shared_ptr<const RowSource> source_;
 };
 
+class ReplacedRows : public RowSource {
+ public:
+  ReplacedRows(std::shared_ptr<const RowSource> source, std::vector<std::int64_t> ids,
+               std::vector<float> row)
+      : RowSource(source->rows(), source->dim(), source->dtype()),
+        source_(std::move(source)),
+        ids_(std::move(ids)),
+        row_(std::move(row)) {}
+
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    source_->read(begin, end, out);
+    for (auto id = std::lower_bound(ids_.begin(), ids_.end(), begin); id != ids_.end() && *id < end;
+         ++id) {
+      std::copy(row_.begin(), row_.end(), out + (*id - begin) * dim());
+    }
+  }
+  void release(std::int64_t begin, std::int64_t end) const override {
+    source_->release(begin, end);
+  }
+
+ private:
+  std::shared_ptr<const RowSource> source_;
+  std::vector<std::int64_t> ids_;
+  std::vector<float> row_;
+};
+
 }  // namespace
+
+void RowSource::release(std::int64_t, std::int64_t) const {}
 
 std::shared_ptr<const RowSource> rows_of_view(base::View2<const float> values,
                                               std::shared_ptr<const void> owner, DType dtype) {
@@ -119,8 +178,9 @@ std::shared_ptr<const RowSource> rows_of_stored(const StoredArray& array,
   const bool as_it_is = array.dtype == DType::f32 && !array.by_columns && !array.swapped &&
                         reinterpret_cast<std::uintptr_t>(array.data) % alignof(float) == 0;
   if (!as_it_is) return std::make_shared<StoredRows>(array, std::move(owner));
-  return rows_of_view({static_cast<const float*>(array.data), {array.rows, array.dim}},
-                      std::move(owner));
+  const base::View2<const float> values(static_cast<const float*>(array.data),
+                                        {array.rows, array.dim});
+  return std::make_shared<ViewRows>(values, std::move(owner), DType::f32, array.mapped);
 }
 
 std::shared_ptr<const RowSource> first_rows(std::shared_ptr<const RowSource> source,
@@ -137,6 +197,12 @@ std::shared_ptr<const RowSource> chosen_rows(std::shared_ptr<const RowSource> so
   return std::make_shared<ChosenRows>(std::move(source), std::move(ids));
 }
 
+std::shared_ptr<const RowSource> replaced_rows(std::shared_ptr<const RowSource> source,
+                                               std::vector<std::int64_t> ids,
+                                               std::vector<float> row) {
+  return std::make_shared<ReplacedRows>(std::move(source), std::move(ids), std::move(row));
+}
+
 void for_each_block(
     const RowSource& source,
     const std::function<void(std::int64_t first, std::int64_t rows, const float* values)>& block) {
@@ -149,11 +215,12 @@ void for_each_block(
     const std::int64_t count = std::min(rows, source.rows() - first);
     if (values.present()) {
       block(first, count, values.data() + first * dim);
-      continue;
+    } else {
+      buffer.resize(static_cast<std::size_t>(rows * dim));
+      source.read(first, first + count, buffer.data());
+      block(first, count, buffer.data());
     }
-    buffer.resize(static_cast<std::size_t>(rows * dim));
-    source.read(first, first + count, buffer.data());
-    block(first, count, buffer.data());
+    source.release(first, first + count);
   }
 }
 

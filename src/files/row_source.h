@@ -32,6 +32,11 @@ class RowSource {
   ///   out  [end - begin, dim]  out
   virtual void read(std::int64_t begin, std::int64_t end, float* out) const = 0;
 
+  /// Says that rows [begin, end) are done with: pages of a mapped file that hold nothing else are
+  /// given back, so that a sweep over a table larger than memory stays small. They may be read
+  /// again at any time.
+  virtual void release(std::int64_t begin, std::int64_t end) const;
+
  protected:
   RowSource(std::int64_t rows, std::int64_t dim, DType dtype)
       : rows_(rows), dim_(dim), dtype_(dtype) {}
@@ -62,6 +67,7 @@ struct StoredArray {
   std::int64_t dim = 0;
   bool by_columns = false;  ///< Fortran's order: a column is contiguous
   bool swapped = false;     ///< big-endian values
+  bool mapped = false;      ///< the bytes stand in a mapped file, and nobody writes to them
 };
 
 /// `owner` keeps the bytes alive.
@@ -76,8 +82,14 @@ std::shared_ptr<const RowSource> first_rows(std::shared_ptr<const RowSource> sou
 std::shared_ptr<const RowSource> chosen_rows(std::shared_ptr<const RowSource> source,
                                              std::vector<std::int64_t> ids);
 
+/// The same rows, but those named by `ids` (ascending) are all `row`.
+///   row  [dim]  in
+std::shared_ptr<const RowSource> replaced_rows(std::shared_ptr<const RowSource> source,
+                                               std::vector<std::int64_t> ids,
+                                               std::vector<float> row);
+
 /// Calls `block(first row, rows, values)` for all rows in order, a few thousand values to a few
-/// million at a time: where they stand, or converted into one buffer.
+/// million at a time: where they stand, or converted into one buffer. Rows are released behind it.
 ///   values  [rows, dim]  of the block
 void for_each_block(
     const RowSource& source,

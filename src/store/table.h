@@ -26,7 +26,8 @@ struct TableOptions {
   std::int64_t limit = -1;                       ///< rows at most; negative: all
   std::function<bool(std::string_view)> keep{};  ///< words that are kept; empty: all
   files::VectorHeader header = files::VectorHeader::detect;
-  bool lenient = false;  ///< the counts of word vectors need not hold
+  bool lenient = false;   ///< the counts of word vectors need not hold
+  bool any_size = false;  ///< a list of tokens may be longer or shorter than the rows
 };
 
 /// Tokens that stand in the table's own file, with where each stands.

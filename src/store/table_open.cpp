@@ -212,7 +212,8 @@ void open_file(Table& table, const TableOptions& options) {
     return;
   }
   if (bytes.starts_with(files::kNpyMagic)) {
-    const files::NpyArray array = files::parse_npy(bytes, table.path);
+    files::NpyArray array = files::parse_npy(bytes, table.path);
+    array.mapped = true;
     table.format = "npy";
     table.reason =
         fmt::format("it begins with NumPy's mark, version {}{}{}", array.version,
@@ -281,12 +282,12 @@ Table open_table(const std::string& path, const TableOptions& options) {
     if (is_model_folder(path)) {
       open_model_table(table, options.tensor);
     } else {
-      open_hugging_face_table(table, options.tensor);
+      open_hugging_face_table(table, options.tensor, options.any_size);
     }
   } else {
     open_file(table, options);
   }
-  if (!options.tokenizer.empty()) take_tokens(table, options.tokenizer);
+  if (!options.tokenizer.empty()) take_tokens(table, options.tokenizer, options.any_size);
   choose_rows(table, options);
   if (table.row_count() > std::numeric_limits<Id>::max()) {
     refuse_table(path,

@@ -49,11 +49,6 @@ constexpr const char* kEmbeddingNames[] = {
     "vectors",
     "weight"};
 
-bool is_called(const std::string& name, std::string_view known) {
-  if (!name.ends_with(known)) return false;
-  return name.size() == known.size() || name[name.size() - known.size() - 1] == '.';
-}
-
 std::string listed(const std::vector<const TensorInfo*>& tensors) {
   constexpr std::size_t kListed = 20;
   std::string text;
@@ -111,6 +106,7 @@ void take_rows(Table& table, const std::shared_ptr<const files::SafetensorsFile>
   array.dtype = entry.dtype;
   array.rows = entry.shape[0];
   array.dim = entry.shape[1];
+  array.mapped = true;
   table.tensor = chosen.name;
   table.rows = files::rows_of_stored(array, file);
 }
@@ -184,6 +180,11 @@ void note_config(Table& table) {
 
 }  // namespace
 
+bool is_called(const std::string& name, std::string_view known) {
+  if (!name.ends_with(known)) return false;
+  return name.size() == known.size() || name[name.size() - known.size() - 1] == '.';
+}
+
 const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const std::string& wanted,
                                 const std::string& where, std::string& reason) {
   if (!wanted.empty()) {
@@ -228,7 +229,7 @@ void open_safetensors_table(Table& table, const std::string& wanted) {
   read_tokens(table, *file);
 }
 
-void open_hugging_face_table(Table& table, const std::string& wanted) {
+void open_folder_tensors(Table& table, const std::string& wanted) {
   const std::string folder = table.path;
   if (files::exists(folder + "/" + kIndexFile)) {
     open_shards(table, wanted);
@@ -246,8 +247,12 @@ void open_hugging_face_table(Table& table, const std::string& wanted) {
     table.path = folder;
   }
   table.reason = "it is a folder with safetensors, and " + table.reason;
+}
+
+void open_hugging_face_table(Table& table, const std::string& wanted, bool any_size) {
+  open_folder_tensors(table, wanted);
   note_config(table);
-  if (table.words == nullptr) find_tokens(table, folder);
+  if (table.words == nullptr) find_tokens(table, table.path, any_size);
 }
 
 }  // namespace lexirow::store

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "files/safetensors.h"
 #include "store/table.h"
@@ -19,7 +20,14 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
 void open_safetensors_table(Table& table, const std::string& wanted);
 
 /// A folder with config.json, tokenizer and safetensors, in one file or in shards.
-void open_hugging_face_table(Table& table, const std::string& wanted);
+///   any_size  as TableOptions
+void open_hugging_face_table(Table& table, const std::string& wanted, bool any_size);
+
+/// The same without the tokens and the look at config.json.
+void open_folder_tensors(Table& table, const std::string& wanted);
+
+/// True when a tensor stands under a name that models use, alone or behind others and a dot.
+bool is_called(const std::string& name, std::string_view known);
 
 /// Names of the tensors under which `convert` keeps tokens in a safetensors file: their bytes one
 /// behind another (U8), and where each ends (I64).

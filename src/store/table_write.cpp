@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/wording.h"
+#include "files/atomic_write.h"
 #include "files/npy.h"
 #include "files/projector.h"
 #include "files/safetensors.h"
@@ -74,8 +75,8 @@ void require_distinct(const Table& table, const files::TokenList& tokens, const 
   }
 }
 
-void write_as_safetensors(const std::string& path, const Table& table,
-                          const files::TokenList& tokens) {
+files::NarrowingLoss write_as_safetensors(const std::string& path, const Table& table,
+                                          const files::TokenList& tokens, files::DType dtype) {
   const files::RowSource& rows = *table.rows;
   std::vector<files::TensorSource> tensors;
   if (table.has_tokens()) {
@@ -84,9 +85,15 @@ void write_as_safetensors(const std::string& path, const Table& table,
   files::TensorSource values;
   values.name = kRowsName;
   values.shape = {rows.rows(), rows.dim()};
+  values.dtype = dtype;
+  files::NarrowingLoss loss;
+  std::vector<char> narrowed;
   values.pieces = [&](const files::ByteSink& sink) {
     files::for_each_block(rows, [&](std::int64_t, std::int64_t count, const float* block) {
-      sink(block, count * rows.dim() * static_cast<std::int64_t>(sizeof(float)));
+      const std::int64_t bytes = count * rows.dim() * files::dtype_bytes(dtype);
+      narrowed.resize(static_cast<std::size_t>(bytes));
+      files::narrow(dtype, block, count * rows.dim(), narrowed.data(), loss);
+      sink(narrowed.data(), bytes);
     });
   };
   tensors.push_back(std::move(values));
@@ -98,6 +105,7 @@ void write_as_safetensors(const std::string& path, const Table& table,
                        {}});
   }
   files::write_safetensors(path, tensors, {{"format", "pt"}});
+  return loss;
 }
 
 void write_as_projector(const std::string& path, const Table& table,
@@ -116,13 +124,14 @@ bool same_values(const float* a, const float* b, std::int64_t count) {
   });
 }
 
+// `path` is where the table stands, `name` what it is to be called.
 void compare(const Table& table, const files::TokenList& tokens, const std::string& path,
-             TableFormat format) {
+             const std::string& name, TableFormat format, files::DType dtype) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::file,
-                fmt::format("{}: what was written does not read back as it should: {}; the file "
-                            "must not be used",
-                            path, what));
+                fmt::format("{}: not written: what was to stand there did not read back as it "
+                            "should: {}; is the disk or the memory faulty?",
+                            name, what));
   };
   TableOptions options;
   const bool words = format == TableFormat::word2vec_text || format == TableFormat::word2vec_binary;
@@ -133,11 +142,20 @@ void compare(const Table& table, const files::TokenList& tokens, const std::stri
                      table.dim()));
   }
   std::vector<float> other;
+  std::vector<float> expected;
+  std::vector<char> narrowed;
+  files::NarrowingLoss loss;
   files::for_each_block(
       *table.rows, [&](std::int64_t first, std::int64_t count, const float* values) {
-        other.resize(static_cast<std::size_t>(count * table.dim()));
+        const std::int64_t size = count * table.dim();
+        other.resize(static_cast<std::size_t>(size));
+        expected.resize(other.size());
+        narrowed.resize(other.size() * sizeof(float));
+        files::narrow(dtype, values, size, narrowed.data(), loss);
+        files::widen(dtype, narrowed.data(), size, expected.data());
         back.rows->read(first, first + count, other.data());
-        if (!same_values(values, other.data(), count * table.dim())) {
+        back.rows->release(first, first + count);
+        if (!same_values(expected.data(), other.data(), size)) {
           fail(fmt::format("values differ in rows {} to {}", first, first + count - 1));
         }
       });
@@ -172,10 +190,15 @@ TableFormat parse_table_format(const std::string& name) {
                                                fmt::join(table_format_names(), ", ")));
 }
 
-TableFormat table_format_of(const std::string& path) {
+std::optional<TableFormat> format_of_ending(const std::string& path) {
   for (const auto& [ending, format] : kEndings) {
     if (path.ends_with(ending)) return format;
   }
+  return std::nullopt;
+}
+
+TableFormat table_format_of(const std::string& path) {
+  if (const auto format = format_of_ending(path)) return *format;
   std::string known;
   for (const auto& [ending, format] : kEndings) {
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", ending, table_format_name(format));
@@ -185,32 +208,38 @@ TableFormat table_format_of(const std::string& path) {
                                                path, known));
 }
 
-WrittenTable write_table(const Table& table, const std::string& path, TableFormat format) {
-  const bool keeps_none = format == TableFormat::npy;
-  const bool needs_tokens = !keeps_none && format != TableFormat::safetensors;
-  if (needs_tokens && !table.has_tokens()) {
-    throw Error(ErrorKind::argument,
-                fmt::format("{}: {} names every row, but the rows of {} have no tokens; "
-                            "--tokenizer FILE gives them some",
-                            path, table_format_name(format), table.path));
-  }
-  WrittenTable written;
-  written.rows = table.row_count();
-  written.dim = table.dim();
-  written.files = {path};
-  files::TokenList tokens;
-  if (!keeps_none && table.has_tokens()) {
-    tokens = spelt_tokens(table, format, written.respelt);
-    if (written.respelt > 0) require_distinct(table, tokens, path);
-  }
+namespace {
+
+void require_dtype(const std::string& path, TableFormat format, files::DType dtype) {
+  const bool narrow = dtype != files::DType::f32;
+  const bool fits = !narrow ||
+                    (format == TableFormat::safetensors && files::can_narrow_to(dtype)) ||
+                    (format == TableFormat::npy && dtype == files::DType::f16);
+  if (fits) return;
+  throw Error(ErrorKind::argument,
+              fmt::format("{}: {} holds no {}; F32 goes into every form, F16 into safetensors and "
+                          "npy, BF16 into safetensors",
+                          path, table_format_name(format), files::dtype_name(dtype)));
+}
+
+void require_tokens(const Table& table, const std::string& path, TableFormat format) {
+  const bool needs = format != TableFormat::npy && format != TableFormat::safetensors;
+  if (!needs || table.has_tokens()) return;
+  throw Error(ErrorKind::argument,
+              fmt::format("{}: {} names every row, but the rows of {} have no tokens; "
+                          "--tokenizer FILE gives them some",
+                          path, table_format_name(format), table.path));
+}
+
+files::NarrowingLoss write_form(const std::string& path, const Table& table,
+                                const files::TokenList& tokens, TableFormat format,
+                                files::DType dtype) {
   const files::TokenOf token_of = [&](std::int64_t row) { return std::string(tokens[row]); };
   switch (format) {
     case TableFormat::safetensors:
-      write_as_safetensors(path, table, tokens);
-      break;
+      return write_as_safetensors(path, table, tokens, dtype);
     case TableFormat::npy:
-      files::write_npy(path, *table.rows);
-      break;
+      return files::write_npy(path, *table.rows, dtype);
     case TableFormat::word2vec_text:
       files::write_word2vec_text(path, *table.rows, token_of);
       break;
@@ -219,11 +248,29 @@ WrittenTable write_table(const Table& table, const std::string& path, TableForma
       break;
     case TableFormat::projector:
       write_as_projector(path, table, tokens);
-      written.files.push_back(files::metadata_path(path));
       break;
   }
-  compare(table, tokens, path, format);
-  if (keeps_none && table.has_tokens()) written.notes.emplace_back("npy keeps no tokens");
+  return {};
+}
+
+std::string loss_text(const WrittenTable& written) {
+  const files::NarrowingLoss& loss = written.loss;
+  std::string text = fmt::format("{}: {} of {} values are rounded, by {:.2g} of their size at most",
+                                 files::dtype_name(written.dtype), loss.changed, loss.values,
+                                 loss.largest_relative);
+  if (loss.overflowed > 0) {
+    text += fmt::format("; {} are too large for it and became infinite", loss.overflowed);
+  }
+  if (loss.underflowed > 0) {
+    text += fmt::format("; {} are too small for it and became zero", loss.underflowed);
+  }
+  return text;
+}
+
+void add_notes(const Table& table, TableFormat format, WrittenTable& written) {
+  if (format == TableFormat::npy && table.has_tokens()) {
+    written.notes.emplace_back("npy keeps no tokens");
+  }
   if (written.respelt > 0) {
     written.notes.push_back(fmt::format(
         "{} in GPT-2's letters for bytes, or <row:N> for none: word2vec's forms hold no blanks",
@@ -238,6 +285,34 @@ WrittenTable write_table(const Table& table, const std::string& path, TableForma
     written.notes.push_back(
         fmt::format("values were {}, and are rounded to F32", files::dtype_name(dtype)));
   }
+  if (written.loss.changed > 0) written.notes.push_back(loss_text(written));
+}
+
+}  // namespace
+
+WrittenTable write_table(const Table& table, const std::string& path, TableFormat format,
+                         files::DType dtype) {
+  require_dtype(path, format, dtype);
+  require_tokens(table, path, format);
+  WrittenTable written;
+  written.rows = table.row_count();
+  written.dim = table.dim();
+  written.dtype = dtype;
+  written.files = {path};
+  files::TokenList tokens;
+  if (format != TableFormat::npy && table.has_tokens()) {
+    tokens = spelt_tokens(table, format, written.respelt);
+    if (written.respelt > 0) require_distinct(table, tokens, path);
+  }
+  files::StagedFile staged(path);
+  if (format == TableFormat::projector) {
+    written.files.push_back(files::metadata_path(path));
+    staged.also(files::metadata_path(staged.path()), written.files.back());
+  }
+  written.loss = write_form(staged.path(), table, tokens, format, dtype);
+  compare(table, tokens, staged.path(), path, format, dtype);
+  staged.commit();
+  add_notes(table, format, written);
   return written;
 }
 

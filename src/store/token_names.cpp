@@ -24,7 +24,8 @@ constexpr const char* kListFile = "vocab.txt";
 
 // Puts a spelling at its id. Ids far beyond the rows are not worth their memory.
 void place(std::vector<std::string>& names, std::int64_t id, std::string name, std::int64_t rows) {
-  if (id < 0 || id >= rows) return;
+  constexpr std::int64_t kBeyond = 1 << 16;  // tokens without rows are told, too
+  if (id < 0 || id >= rows + kBeyond) return;
   if (static_cast<std::int64_t>(names.size()) <= id) names.resize(static_cast<std::size_t>(id) + 1);
   names[static_cast<std::size_t>(id)] = std::move(name);
 }
@@ -91,7 +92,7 @@ void note_sizes(Table& table, std::int64_t tokens) {
 
 }  // namespace
 
-void take_tokens(Table& table, const std::string& path) {
+void take_tokens(Table& table, const std::string& path, bool any_size) {
   std::string why;
   try {
     table.tokenizer = open_tokenizer(path).tokenizer;
@@ -108,6 +109,7 @@ void take_tokens(Table& table, const std::string& path) {
     const auto names = names_of_json(json, table.row_count());
     if (names.empty()) throw Error(ErrorKind::file, why);
     use_names(table, names);
+    note_sizes(table, static_cast<std::int64_t>(names.size()));
     table.notes.push_back(fmt::format(
         "only the spellings of the tokenizer are used, a text is not cut by it: {}", why));
     return;
@@ -115,7 +117,7 @@ void take_tokens(Table& table, const std::string& path) {
   const std::string list = folder ? path + "/" + kListFile : path;
   if (!fs::is_regular_file(list)) throw Error(ErrorKind::file, why);
   const auto names = lines_of_file(list);
-  if (static_cast<std::int64_t>(names.size()) != table.row_count()) {
+  if (!any_size && static_cast<std::int64_t>(names.size()) != table.row_count()) {
     throw Error(ErrorKind::file,
                 fmt::format("{}; as a list of tokens, one a line, it has {} lines for {} rows", why,
                             names.size(), table.row_count()));
@@ -123,9 +125,9 @@ void take_tokens(Table& table, const std::string& path) {
   use_names(table, names);
 }
 
-void find_tokens(Table& table, const std::string& folder) {
+void find_tokens(Table& table, const std::string& folder, bool any_size) {
   try {
-    take_tokens(table, folder);
+    take_tokens(table, folder, any_size);
   } catch (const Error& error) {
     table.notes.push_back(fmt::format("its rows have no tokens, only numbers: {}", error.what()));
   }

@@ -199,7 +199,9 @@ SpecialTokens roles_by_name(const std::vector<AddedToken>& tokens, Id unk) {
                "begin\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"});
   roles.pad = first_named(tokens, {"<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>"});
   roles.unk = unk != kNoId ? unk : first_named(tokens, {"<unk>", "[UNK]"});
-  if (roles.unk == roles.eos || roles.unk == roles.bos || roles.unk == roles.pad) roles.unk = kNoId;
+  // A token that stands for unknown ones is read and trained; it cannot be one that only pads.
+  if (roles.unk == roles.pad) roles.pad = kNoId;
+  if (roles.unk == roles.eos || roles.unk == roles.bos) roles.unk = kNoId;
   return roles;
 }
 

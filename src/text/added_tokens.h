@@ -109,7 +109,8 @@ class AddedVocabulary {
 
 /// The roles that special tokens have by their names: those of the usual families, such as
 /// <|endoftext|>, </s>, <|begin_of_text|>, [PAD]. `unk` is the model's own, kNoId without one. No
-/// two roles share an id.
+/// two roles share an id: one for unknown tokens is no pad, and one that ends or begins is not for
+/// unknown tokens.
 SpecialTokens roles_by_name(const std::vector<AddedToken>& tokens, Id unk);
 
 }  // namespace lexirow::text

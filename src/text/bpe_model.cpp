@@ -8,6 +8,7 @@
 #include "lexirow/error.h"
 #include "text/bpe_merging.h"
 #include "text/byte_letters.h"
+#include "text/decoder.h"
 #include "text/utf8.h"
 
 namespace lexirow::text {
@@ -157,6 +158,33 @@ bool BpeModel::add_fallback(std::string_view symbol, std::vector<ModelToken>& to
   if (!std::all_of(symbol.begin(), symbol.end(), known)) return false;
   for (const char byte : symbol) tokens.push_back({byte_[static_cast<unsigned char>(byte)], 1});
   return true;
+}
+
+bool BpeModel::makes(Id id) const {
+  const std::string& whole = tokens()[static_cast<std::size_t>(id)];
+  if (parts_.byte_fallback && fallback_byte(whole) >= 0) return true;
+  std::string_view spelling = whole;
+  const std::string prefix = parts_.prefix.value_or("");
+  const std::string suffix = parts_.suffix.value_or("");
+  const bool inside = !prefix.empty() && spelling.starts_with(prefix);
+  if (inside) spelling.remove_prefix(prefix.size());
+  const bool last = !suffix.empty() && spelling.ends_with(suffix);
+  if (last) spelling.remove_suffix(suffix.size());
+  std::vector<ModelToken> symbols;
+  for (std::size_t at = 0; at < spelling.size();) {
+    const std::size_t length = utf8_step(spelling, at).length;
+    std::string symbol = inside || at > 0 ? prefix : std::string();
+    symbol += spelling.substr(at, length);
+    at += length;
+    if (last && at == spelling.size()) symbol += suffix;
+    if (const Id known = id_of(symbol); known != kNoId) {
+      symbols.push_back({known, 1});
+    } else if (!parts_.byte_fallback || !add_fallback(symbol, symbols)) {
+      return false;
+    }
+  }
+  merge_symbols(pairs_, symbols, 0);
+  return symbols.size() == 1 && symbols[0].id == id;
 }
 
 nlohmann::ordered_json BpeModel::to_json() const {

@@ -53,6 +53,10 @@ class BpeModel final : public TokenModel {
   nlohmann::ordered_json to_json() const override;
 
   const BpeParts& parts() const { return parts_; }
+  /// True when merges make the token out of its own symbols, or it is a byte of byte_fallback. One
+  /// that they do not make is in no encoding but as a whole pre-token (ignore_merges): what stands
+  /// beside it could only have merged over its ends.
+  bool makes(Id id) const;
 
  private:
   struct UnknownRun;

@@ -59,6 +59,11 @@ class PipelineTokenizer final : public Tokenizer {
   SafeCut safe_cut(std::string_view text, std::size_t scanned) const override;
 
   const TokenModel& model() const { return *parts_.model; }
+  /// True for a token that is found by its spelling before the model sees the text.
+  bool is_added(Id id) const {
+    return static_cast<std::size_t>(id) < added_ids_.size() &&
+           added_ids_[static_cast<std::size_t>(id)];
+  }
 
  protected:
   std::string decode_part(std::span<const Id> ids) const override { return decode(ids, true); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "context/mixer.h"
@@ -51,8 +52,12 @@ logits::MlpForm mlp_form(const Settings& settings) {
 }
 
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer) {
+  return model_config(settings, tokenizer.vocab_size(), tokenizer.specials().pad);
+}
+
+model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_size, Id pad_id) {
   model::ModelConfig config;
-  config.vocab_size = tokenizer.vocab_size();
+  config.vocab_size = vocab_size;
   config.dim = settings.dim;
   config.mixer = context::parse_mixer(settings.mixer);
   config.hidden = settings.hidden;
@@ -60,7 +65,7 @@ model::ModelConfig model_config(const Settings& settings, const text::Tokenizer&
   config.skip = settings.skip;
   config.tied = settings.tied;
   config.bias = settings.bias;
-  config.pad_id = tokenizer.specials().pad;
+  config.pad_id = pad_id;
   config.pad_policy = settings.pad_row == "keep" ? model::PadPolicy::keep : model::PadPolicy::zero;
   model::validate(config);
   return config;
@@ -140,6 +145,20 @@ text::DocumentRules document_rules(const Settings& settings) {
   rules.eos_per_line = settings.eos;
   rules.bos = settings.bos;
   return rules;
+}
+
+std::int64_t training_end(const text::TokenStream& stream, const Settings& settings) {
+  const double fraction = validation_fraction(settings);
+  const std::vector<std::int64_t>& boundaries = stream.boundaries();
+  std::int64_t end = stream.size();
+  if (fraction > 0 && settings.documents == "line") {
+    const auto lines = static_cast<std::int64_t>(boundaries.size()) - 1;
+    const auto held = static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(lines)));
+    end = boundaries[static_cast<std::size_t>(lines - held)];
+  } else if (fraction > 0) {
+    end -= static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(end)));
+  }
+  return stream.size() - end < 2 ? stream.size() : end;
 }
 
 }  // namespace lexirow::train

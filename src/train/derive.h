@@ -23,6 +23,8 @@ std::string choose_loss(std::int64_t vocab_size, Settings& settings);
 /// The hidden layers. Throws Error(argument) for an activation that there is not.
 logits::MlpForm mlp_form(const Settings& settings);
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);
+/// The same for a vocabulary that is known by its size and pad id alone.
+model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_size, Id pad_id);
 optim::OptimizerConfig optimizer_config(const Settings& settings);
 /// `steps` of the first run, where the settings name no schedule steps.
 optim::Schedule schedule(const Settings& settings, std::int64_t steps);
@@ -33,5 +35,7 @@ text::CorpusRules corpus_rules(const Settings& settings, const std::atomic<bool>
 /// `special` of the settings names tokens of the tokenizer: Error(argument) for one it has not.
 text::EncodeRules encode_rules(const Settings& settings, const text::Tokenizer& tokenizer);
 text::DocumentRules document_rules(const Settings& settings);
+/// Where the held-out part of a corpus begins: its size where nothing is held out.
+std::int64_t training_end(const text::TokenStream& stream, const Settings& settings);
 
 }  // namespace lexirow::train

@@ -37,17 +37,7 @@ Run::Run(base::ThreadPool& pool, Settings settings, const Fixed& fixed, store::M
 }
 
 void Run::split() {
-  const double fraction = validation_fraction(settings_);
-  const std::vector<std::int64_t>& boundaries = corpus_.stream->boundaries();
-  std::int64_t begin = corpus_.stream->size();
-  if (fraction > 0 && settings_.documents == "line") {
-    const auto lines = static_cast<std::int64_t>(boundaries.size()) - 1;
-    const auto held = static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(lines)));
-    begin = boundaries[static_cast<std::size_t>(lines - held)];
-  } else if (fraction > 0) {
-    begin -= static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(begin)));
-  }
-  if (corpus_.stream->size() - begin < 2) begin = corpus_.stream->size();
+  const std::int64_t begin = training_end(*corpus_.stream, settings_);
   fit_context(begin);
   train_plan_ = std::make_unique<text::WindowPlan>(*corpus_.stream, 0, begin,
                                                    window_options(settings_, true));
@@ -115,8 +105,9 @@ void Run::hold_out(std::int64_t begin) {
   events_.notice("nothing is held out: the part would have fewer than 2 tokens");
 }
 
-void Run::begin() {
+void Run::begin(const StartRows* rows) {
   start_ = Clock::now();
+  trainer_->start_from(rows);
   trainer_->draw();
   trainer_->state().steps = steps_to_make();
   trainer_->state().schedule_steps =

@@ -35,7 +35,8 @@ class Run {
       const PreparedCorpus& corpus, const TrainEvents& events, const std::atomic<bool>& stop);
 
   /// A new run: draws the parameters, decides the steps, says the full command.
-  void begin();
+  ///   rows  put over those that are drawn; null: none
+  void begin(const StartRows* rows = nullptr);
   /// Goes on from the folder's resume state.
   void resume();
   TrainResult go();

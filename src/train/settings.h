@@ -66,6 +66,7 @@ struct Settings {
   std::int64_t save_every = 0;
   double save_seconds = 0;  ///< seconds between resume states; 0: only at the end
   std::string init = "torch";
+  std::string table;  ///< whose rows the model starts from, by the names of tokens; empty: none
   std::int64_t seed = 1;
 };
 

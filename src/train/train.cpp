@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/system.h"
@@ -13,6 +14,7 @@
 #include "lexirow/error.h"
 #include "lexirow/version.h"
 #include "store/model_folder.h"
+#include "store/table_write.h"
 #include "store/training_state.h"
 #include "text/vocabulary.h"
 #include "train/corpus_preparation.h"
@@ -21,6 +23,7 @@
 #include "train/presets.h"
 #include "train/run.h"
 #include "train/sizes.h"
+#include "train/start_rows.h"
 
 namespace lexirow::train {
 
@@ -133,6 +136,7 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   const TextFacts facts = look_at_corpus(files, settings, reading);
   settings = resolve_settings(request.given, facts, choice);
   settings.validation_file = absolute(settings.validation_file);
+  settings.table = absolute(settings.table);
   if (!text::is_tokenizer_form(settings.tokenizer))
     settings.tokenizer = absolute(settings.tokenizer);
   if (!choice.empty()) events.notice(choice);
@@ -146,12 +150,17 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   const std::string loss_choice = choose_loss(tokenizer->vocab_size(), settings);
   if (!loss_choice.empty()) events.notice(loss_choice);
   store::ModelFolder folder = new_model(output.path(), corpus, tokenizer, settings, events.notice);
+  std::unique_ptr<StartRows> rows;
+  if (!settings.table.empty()) {
+    rows = std::make_unique<StartRows>(settings.table, *folder.tokenizer, settings.dim);
+    events.notice(rows->description(folder.config));
+  }
   const PreparedCorpus prepared =
       prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
   const Fixed fixed{.context = is_given(request.given, "context"),
                     .eval_every = is_given(request.given, "eval-every")};
   Run run(pool, settings, fixed, folder, prepared, events, stop);
-  run.begin();
+  run.begin(rows.get());
   TrainResult result = run.go();
   if (result.interrupted) {
     output.interrupted(events);
@@ -167,8 +176,8 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
   for (const auto& [name, text] : given) {
     if (name == "preset" && text == "auto") continue;
     Settings wished = settings;
-    const bool path =
-        name == "validation-file" || (name == "tokenizer" && !text::is_tokenizer_form(text));
+    const bool path = name == "table" || name == "validation-file" ||
+                      (name == "tokenizer" && !text::is_tokenizer_form(text));
     set_setting(wished, name, path ? absolute(text) : text);
     for (const SettingField& field : setting_fields()) {
       if (field.name != name) continue;
@@ -222,6 +231,29 @@ TrainResult train_on(const TrainRequest& request, const TrainEvents& events,
   return run.go();
 }
 
+// The form of --save-vectors: that of the ending, word2vec's text where it says nothing. What could
+// not be written is told before the training, not after it.
+store::TableFormat vectors_format_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(absolute(path)).parent_path().string();
+  if (files::is_folder(path) || !files::is_folder(folder)) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--save-vectors {}: {}; name a file in a folder that exists", path,
+                            files::is_folder(path) ? "this is a folder"
+                                                   : fmt::format("there is no folder {}", folder)));
+  }
+  const auto known = store::format_of_ending(path);
+  return known.value_or(store::TableFormat::word2vec_text);
+}
+
+void save_vectors(const std::string& model, const std::string& path, store::TableFormat format,
+                  const TrainEvents& events) {
+  const store::WrittenTable written = store::write_table(store::open_table(model), path, format);
+  events.notice(fmt::format("vectors: {} of {} as {} in {}", base::counted(written.rows, "row"),
+                            written.dim, store::table_format_name(format),
+                            fmt::join(written.files, " and ")));
+  for (const std::string& note : written.notes) events.notice("vectors: " + note);
+}
+
 }  // namespace
 
 TrainResult train(const TrainRequest& request, const TrainEvents& events,
@@ -230,8 +262,15 @@ TrainResult train(const TrainRequest& request, const TrainEvents& events,
   if (request.resume && request.force) {
     throw Error(ErrorKind::argument, "--resume and --force: give one of them");
   }
+  store::TableFormat vectors_format = store::TableFormat::word2vec_text;
+  if (!request.save_vectors.empty()) vectors_format = vectors_format_of(request.save_vectors);
   try {
-    return request.resume ? train_on(request, events, stop) : train_new(request, events, stop);
+    const TrainResult result =
+        request.resume ? train_on(request, events, stop) : train_new(request, events, stop);
+    if (!request.save_vectors.empty() && !result.interrupted) {
+      save_vectors(result.model, request.save_vectors, vectors_format, events);
+    }
+    return result;
   } catch (const text::Stopped&) {
     TrainResult result;
     result.interrupted = result.stopped_reading = true;

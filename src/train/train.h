@@ -19,6 +19,7 @@ struct TrainRequest {
   int threads = 1;
   bool resume = false;
   bool force = false;
+  std::string save_vectors;  ///< a file for the rows, written when the run is complete; empty: none
 };
 
 /// What a run tells while it goes on.

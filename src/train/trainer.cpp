@@ -44,6 +44,7 @@ void Trainer::draw() {
   const model::Init init = settings_.init == "torch" ? model::Init::torch : model::Init::automatic;
   model::initialize<float>(folder_.config, static_cast<std::uint64_t>(settings_.seed), init,
                            folder_.parameters);
+  if (start_rows_ != nullptr) start_rows_->apply(folder_.config, folder_.parameters);
   if (init == model::Init::automatic) start_at_shares();
   folder_.ledger = rows::Ledger(folder_.config.vocab_size);
   optimizer_.reset();  // its moments first: two sets of them would be the peak of the whole run

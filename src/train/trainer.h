@@ -15,6 +15,7 @@
 #include "text/windows.h"
 #include "train/run_state.h"
 #include "train/settings.h"
+#include "train/start_rows.h"
 
 namespace lexirow::train {
 
@@ -25,6 +26,9 @@ class Trainer {
   /// Borrows everything. The parameters of `folder` are as opened, or drawn by `draw`.
   Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelFolder& folder,
           const text::TokenStream& stream, const text::WindowPlan& plan);
+
+  /// Rows that draw() puts over those that it has drawn; null: none. Borrowed.
+  void start_from(const StartRows* rows) { start_rows_ = rows; }
 
   /// Draws fresh parameters, an empty ledger and a new optimizer; the state goes back to step 0.
   void draw();
@@ -73,6 +77,7 @@ class Trainer {
   base::ThreadPool& pool_;
   const Settings& settings_;
   store::ModelFolder& folder_;
+  const StartRows* start_rows_ = nullptr;
   const text::TokenStream& stream_;
   const text::WindowPlan& plan_;
   RunState state_;

@@ -8,9 +8,9 @@
 namespace lexirow::cli_test {
 namespace {
 
-const std::vector<std::string> kVerbs = {"tokenize", "train",   "eval",      "generate", "info",
-                                         "near",     "similar", "convert",   "walk",     "check",
-                                         "replay",   "vocab",   "completion"};
+const std::vector<std::string> kVerbs = {
+    "tokenize", "train", "eval",   "generate", "info",       "near",   "similar", "convert",
+    "walk",     "check", "replay", "vocab",    "completion", "doctor", "embed",   "plan"};
 
 /// The commands under the last heading of a verb's help.
 std::vector<std::string> examples_of(const std::string& help) {

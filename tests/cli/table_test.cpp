@@ -1,10 +1,13 @@
 // The verbs that look at any table: info, near, similar, convert.
+#include "store/table.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "cli/support.h"
+#include "inspect/similarity.h"
 
 namespace lexirow::cli_test {
 namespace {
@@ -116,6 +119,148 @@ TEST(TableVerbs, EveryOptionOfATableTells) {
   ASSERT_EQ(place.run("lexirow convert model m.npy").code, 0);
   EXPECT_EQ(place.run("lexirow near m.npy a -k 3 --tokenizer model/tokenizer.json --json").json(),
             place.run("lexirow near model a -k 3 --json").json());
+}
+
+// VOCAB-3
+TEST(TableVerbs, NearLeavesOutRowsWithoutATokenUnlessTheyAreNamed) {
+  const Place place;
+  add_words(place);
+  ASSERT_EQ(place.run("lexirow convert w.vec w.npy").code, 0);
+  place.write("t.json", R"({"model": {"type": "WordPiece", "unk_token": "king",
+      "vocab": {"king": 0, "man": 1, "woman": 2}}, "added_tokens": []})");
+  const std::string near = "lexirow near w.npy --tokenizer t.json -k 9 --json ";
+  const Json json = place.run(near + "king").json();
+  EXPECT_EQ(nearest(json), (std::vector<std::string>{"man", "woman"}));
+  EXPECT_EQ(json["surplus_rows"], 3);
+  EXPECT_EQ(nearest(place.run(near + "--id 3").json()),
+            (std::vector<std::string>{"woman", "king", "man"}));
+}
+
+TEST(TableVerbs, ConvertNarrowsAndSaysWhatThatLoses) {
+  const Place place;
+  place.write("w.vec", "3 2\na 1 2\nb 0.1 70000\nc 1e-9 -0.5\n");
+  const Outcome half = place.run("lexirow convert w.vec h.safetensors --dtype f16 --json");
+  ASSERT_EQ(half.code, 0) << half.err;
+  const Json json = half.json();
+  EXPECT_EQ(json["dtype"], "F16");
+  EXPECT_EQ(json["rounded"], 3);
+  EXPECT_EQ(json["overflowed"], 1);
+  EXPECT_EQ(json["underflowed"], 1);
+  EXPECT_NE(half.err.find("became infinite"), std::string::npos) << half.err;
+  EXPECT_NE(half.err.find("became zero"), std::string::npos) << half.err;
+  EXPECT_EQ(place.run("lexirow info h.safetensors --json").json()["dtype"], "F16");
+  EXPECT_EQ(place.run("lexirow convert w.vec h.npy --dtype f16").code, 0);
+  EXPECT_EQ(place.run("lexirow info h.npy --json").json()["dtype"], "F16");
+  EXPECT_EQ(
+      place.run("lexirow convert w.vec b.safetensors --dtype bf16 --json").json()["overflowed"], 0);
+  for (const char* wrong : {"b.npy --dtype bf16", "b.vec --dtype f16", "b.tsv --dtype bf16"}) {
+    EXPECT_EQ(place.run(std::string("lexirow convert w.vec ") + wrong).code, 2) << wrong;
+  }
+}
+
+TEST(DoctorVerb, SaysWhatIsWrongAndRepairsIt) {
+  const Place place;
+  place.add_model();
+  const Outcome clean = place.run("lexirow doctor model");
+  EXPECT_EQ(clean.code, 0) << clean.out;
+  EXPECT_NE(clean.out.find("passed: nothing wrong was found"), std::string::npos) << clean.out;
+  add_words(place);
+  const Outcome wrong = place.run("lexirow doctor w.vec --json");
+  EXPECT_EQ(wrong.code, 1);
+  const Json json = wrong.json();
+  EXPECT_EQ(json["passed"], false);
+  ASSERT_EQ(json["findings"].size(), 1U) << wrong.out;
+  EXPECT_EQ(json["findings"][0]["kind"], "zero");
+  EXPECT_EQ(json["findings"][0]["severity"], "warning");
+  EXPECT_EQ(json["findings"][0]["rows"], Json({4}));
+  EXPECT_EQ(json["findings"][0]["tokens"], Json({"zero"}));
+  EXPECT_EQ(place.run("lexirow doctor w.vec --repair fixed.vec --json").json()["repaired"],
+            Json({4}));
+  EXPECT_EQ(place.run("lexirow doctor fixed.vec").code, 0);
+  EXPECT_EQ(place.run("lexirow similar fixed.vec --id 4 zero --json").json()["cosine"], 1);
+  EXPECT_EQ(place.run("lexirow doctor fixed.vec --repair again.npy --rows 1,2").code, 0);
+  EXPECT_EQ(place.run("lexirow similar again.npy --id 1 --id 2 --json").json()["euclidean"], 0);
+  for (const char* misused :
+       {"--rows 1", "--repair x.vec --rows 1,6", "--repair x.vec --rows a", "--repair x.doc"}) {
+    EXPECT_EQ(place.run(std::string("lexirow doctor w.vec ") + misused).code, 2) << misused;
+  }
+}
+
+TEST(DoctorVerb, ShowsTokensSafelyAndCutsLongLists) {
+  const Place place;
+  place.run("for i in $(seq 40); do printf 'w%d\\033[31m 0 0 0 0\\n' $i; done > z.txt");
+  place.run("printf 'a 1 2 3 4\\n' >> z.txt");
+  const Outcome run = place.run("lexirow doctor z.txt");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.out.find('\033'), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("w1\\u001b[31m"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("and 28 more"), std::string::npos) << run.out;
+  EXPECT_EQ(place.run("lexirow doctor z.txt --json").json()["findings"][0]["rows"].size(), 40U);
+}
+
+// POOL-4, and the vector of a line is that of near --text.
+TEST(EmbedVerb, WritesTheVectorsThatNearShows) {
+  const Place place;
+  place.add_model();
+  place.write("lines.txt", "the boat\n\nMira mends\n");
+  const Outcome run = place.run("lexirow embed model lines.txt --out x.npy --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json json = run.json();
+  EXPECT_EQ(json["lines"], 3);
+  EXPECT_EQ(json["empty"], 1);
+  EXPECT_EQ(json["dim"], 8);
+  EXPECT_EQ(json["no_tokens"], Json({2}));
+  EXPECT_NE(run.err.find("no tokens: 1 line (line 2)"), std::string::npos) << run.err;
+  EXPECT_EQ(place.run("lexirow info x.npy --json").json()["rows"], 3);
+  const Json near = place.run("lexirow near model --text 'the boat' -k 1 --json").json();
+  const store::Table lines = store::open_table(place.path("x.npy"));
+  const store::Table model = store::open_table(place.path("model"));
+  const std::vector<float> vector = lines.row(0);
+  const std::vector<float> row = model.row(near["neighbours"][0]["id"].get<Id>());
+  const base::View1<const float> left(vector.data(), {8});
+  EXPECT_EQ(near["neighbours"][0]["distance"],
+            inspect::similarity(left, {row.data(), {8}}).euclidean);
+  EXPECT_EQ(lines.row(1), std::vector<float>(8, 0.0F));
+  EXPECT_EQ(place.run("lexirow embed model lines.txt").code, 2);
+  EXPECT_EQ(place.run("lexirow embed model lines.txt --out one.npy --threads 7").code, 0);
+  EXPECT_EQ(place.read("one.npy"), place.read("x.npy"));
+  place.run("sed 's/$/\\r/' lines.txt > crlf.txt");
+  EXPECT_EQ(place.run("lexirow embed model crlf.txt --out one.npy").code, 0);
+  EXPECT_EQ(place.read("one.npy"), place.read("x.npy"));
+  EXPECT_NE(place.run("lexirow embed model crlf.txt --out one.npy --raw").code, 0);
+}
+
+TEST(PlanVerb, TellsSizesAndTimeAndWritesNothing) {
+  const Place place;
+  place.add_text();
+  const Outcome run =
+      place.run("lexirow plan my.txt --preset plain --dim 8 --steps 50 --probe-seconds 0.1 --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json json = run.json();
+  EXPECT_EQ(json["steps"], 50);
+  EXPECT_GT(json["estimated_seconds"].get<double>(), 0);
+  EXPECT_EQ(json["corpus"]["unknown"], 0);
+  EXPECT_EQ(json["corpus"]["untouched_rows"], 0);
+  place.add_model();
+  const Json info = place.run("lexirow info model --json").json();
+  const Json same =
+      place
+          .run(
+              "lexirow plan my.txt --preset plain --dim 8 --context 16 --batch 8 --steps 20 --json")
+          .json();
+  for (const char* key : {"parameters", "weight_bytes", "training_bytes", "tensors"}) {
+    EXPECT_EQ(same[key], info[key]) << key;
+  }
+  place.write("c.json", R"({"dim": 8, "preset": "plain", "context": 16, "batch": 8})");
+  EXPECT_EQ(place.run("lexirow plan my.txt --config c.json --probe-seconds 0 --json")
+                .json()["parameters"],
+            info["parameters"]);
+  EXPECT_EQ(place.run("lexirow plan").code, 2);
+  EXPECT_EQ(place.run("lexirow plan my.txt --vocab-size 5").code, 2);
+  EXPECT_EQ(place.run("cat my.txt | lexirow plan -").code, 2);
+  EXPECT_NE(place.run("lexirow plan --vocab-size 50 --dim 4 --probe-seconds 0")
+                .out.find("not known: none was asked for"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -84,10 +84,10 @@ const std::vector<OptionCase> kCases = {
     {"log-every", "--log-every 1", "", log},
 };
 
-/// What has a test of its own, here or in train_test.cpp.
+/// What has a test of its own, here, in train_test.cpp or in train/start_rows_test.cpp.
 const std::set<std::string> kTestedAlone = {
-    "out",     "resume", "force", "config",  "log-json",   "progress-every",
-    "threads", "json",   "help",  "minutes", "save-every", "save-seconds",
+    "out",  "resume", "force",   "config",     "log-json",     "progress-every", "threads",
+    "json", "help",   "minutes", "save-every", "save-seconds", "table",          "save-vectors",
 };
 
 class TrainOption : public testing::TestWithParam<OptionCase> {};

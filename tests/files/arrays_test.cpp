@@ -1,6 +1,5 @@
 // npy and npz files, and the rows that they and others are read as.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <bit>
 #include <cmath>
@@ -15,11 +14,13 @@
 #include "files/row_source.h"
 #include "files/safetensors_index.h"
 #include "support/expect_error.h"
+#include "support/packed.h"
 #include "support/temp_folder.h"
 
 namespace lexirow::files {
 namespace {
 
+using lexirow::testing::deflated;
 using lexirow::testing::expect_error;
 using lexirow::testing::TempFolder;
 
@@ -177,20 +178,6 @@ struct Packed {
   std::string contents;
   bool deflate = false;
 };
-
-std::string deflated(const std::string& contents) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&stream, contents.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(contents.data()));
-  stream.avail_in = static_cast<uInt>(contents.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 void put(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += i < 8 ? static_cast<char>(value >> (8 * i) & 0xFF) : '\0';

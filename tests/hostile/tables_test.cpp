@@ -1,6 +1,5 @@
 // Files that mean harm: each is made here, and each ends in an error of its own, at bounded memory.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cstring>
 #include <functional>
@@ -13,12 +12,14 @@
 #include "lexirow/error.h"
 #include "store/table.h"
 #include "support/expect_error.h"
+#include "support/packed.h"
 #include "support/temp_folder.h"
 
 namespace lexirow {
 namespace {
 
 using testing::expect_error;
+using testing::gzipped;
 using testing::TempFolder;
 
 std::string number(std::uint64_t value, std::size_t bytes) {
@@ -42,21 +43,6 @@ std::string fasttext(const std::vector<std::int32_t>& dictionary) {
   bytes += number(0, 8);
   for (const std::int32_t one : dictionary) bytes += number(static_cast<std::uint64_t>(one), 4);
   return bytes + std::string(64, '\0');
-}
-
-std::string packed(const std::string& begin, std::size_t zeros) {
-  const std::string contents = begin + std::string(zeros, ' ');
-  std::string out(compressBound(contents.size()) + 64, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(contents.data()));
-  stream.avail_in = static_cast<uInt>(contents.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 struct Hostile {
@@ -142,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 {"65535 files"}},
         Hostile{"GzipBomb",
-                [] { return packed("word 1 2 ", std::size_t{100} << 20); },
+                [] { return gzipped("word 1 2 " + std::string(std::size_t{100} << 20, ' ')); },
                 {"first line is longer than 1048576"}},
         Hostile{"GzipBombOfLines",
                 [] {
@@ -150,11 +136,10 @@ INSTANTIATE_TEST_SUITE_P(
                   std::string line = "w";
                   for (int i = 0; i < 30; ++i) line += " 0.000000";
                   while (lines.size() < std::size_t{80} << 20) lines += line + "\n";
-                  return packed(lines, 0);
+                  return gzipped(lines);
                 },
                 {"200 times"}},
-        Hostile{
-            "GzipTruncated", [] { return packed("a 1 2\n", 0).substr(0, 14); }, {"damaged gzip"}},
+        Hostile{"GzipTruncated", [] { return gzipped("a 1 2\n").substr(0, 14); }, {"damaged gzip"}},
         Hostile{"HeaderOfAbsurdCount",
                 [] { return std::string("9223372036854775807 3\na 1 2 3\n"); },
                 {"9223372036854775807 words", "1;"}},
@@ -174,7 +159,18 @@ INSTANTIATE_TEST_SUITE_P(
                   return fasttext({-1, -1, 0});
                 },
                 {"-1 entries"}},
-        Hostile{"Pickle", [] { return std::string("\x80\x04\x95"); }, {"pickle", "save_file"}}),
+        Hostile{"Pickle", [] { return std::string("\x80\x04\x95"); }, {"pickle", "save_file"}},
+        Hostile{"PickleOfPython2",
+                [] { return std::string("(dp0\nVa\np1\nI1\ns."); },
+                {"pickle", "save_file"}},
+        Hostile{"PickleOfProtocol1",
+                [] { return std::string("}q\0X\1\0\0\0aq\1K\1s.", 14); },
+                {"pickle", "save_file"}},
+        Hostile{"PickledArray",
+                [] { return std::string("cnumpy.core.multiarray\n_reconstruct\np0\n(cnumpy\n"); },
+                {"pickle", "save_file"}},
+        Hostile{
+            "WordsThatLookPickled", [] { return std::string("cat\ndog\nend\n"); }, {"no table"}}),
     [](const auto& param) { return param.param.name; });
 
 TEST(HostileFolder, AnIndexMayNotLeadOutOfItsFolder) {

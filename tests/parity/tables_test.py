@@ -38,6 +38,14 @@ class Lexirow:
     def info(self, path):
         return json.loads(self("info", path, "--json"))
 
+    def findings(self, path):
+        """What the doctor says of a table but for notes: nothing of a clean one."""
+        done = subprocess.run([self.program, "doctor", str(path), "--json"], cwd=self.folder,
+                              capture_output=True, check=False)
+        report = json.loads(done.stdout)
+        assert done.returncode == (0 if report["passed"] else 1), done
+        return [one for one in report["findings"] if one["severity"] != "note"]
+
     def array(self, path, *options):
         """The rows as lexirow reads them, through npy."""
         import numpy as np
@@ -125,6 +133,24 @@ def gensim_part(lexirow):
         assert np.allclose([one["cosine"] for one in ours], [score for _, score in theirs], atol=1e-6)
 
 
+    # Tables that gensim trained: the doctor leaves them in peace, until one is spoilt.
+    from gensim.models import Word2Vec
+    lines = [line.split() for line in (ROOT / "data/harbour.txt").read_text(encoding="utf-8").splitlines()]
+    for settings in [{"sg": 0}, {"sg": 1}, {"sg": 1, "negative": 0, "hs": 1}, {"sg": 0, "epochs": 60}]:
+        model = Word2Vec(lines, vector_size=24, min_count=2, seed=1, workers=1, **settings)
+        model.wv.save_word2vec_format(str(lexirow.folder / "w2v"), binary=True)
+        assert not lexirow.findings("w2v"), (settings, lexirow.findings("w2v"))
+        if "hs" not in settings:  # the inner nodes of a Huffman tree are one fewer than its rows
+            np.save(lexirow.folder / "head.npy", model.syn1neg)
+            assert not lexirow.findings("head.npy"), (settings, lexirow.findings("head.npy"))
+    vectors = model.wv.vectors
+    vectors[9] = vectors[40]
+    vectors[11] *= 400
+    np.save(lexirow.folder / "spoilt.npy", vectors)
+    found = {one["kind"]: one["rows"] for one in lexirow.findings("spoilt.npy")}
+    assert found == {"duplicate": [9, 40], "outlier_norm": [11]}, found
+
+
 def fasttext_part(lexirow):
     import numpy as np
     text = (ROOT / "data/harbour.txt").read_text(encoding="utf-8") + " żółw żółwie 北京 北京市 " * 20
@@ -139,6 +165,8 @@ def fasttext_part(lexirow):
                  "-bucket", "2000", "-minn", minn, "-maxn", maxn, "-thread", "1")
         model, listed = lexirow.array("ft.bin"), lexirow.array("ft.vec")
         assert lexirow.info("ft.bin")["format"] == "fastText model"
+        for name in ["ft.bin", "ft.vec"]:
+            assert not lexirow.findings(name), (kind, minn, name, lexirow.findings(name))
         assert np.allclose(model, listed, rtol=1e-4, atol=1e-7), kind
         if maxn == "0":
             continue
@@ -187,6 +215,15 @@ def torch_part(lexirow):
             model.load_state_dict(stored)
         for key, value in stored.items():
             assert torch.equal(model.state_dict()[key], value), key
+    # As others write it: F16 and BF16, rounded as PyTorch rounds.
+    wide = torch.cat([torch.randn(500, 4) * 10.0 ** torch.randint(-9, 6, (500, 1)),
+                      torch.tensor([[65519.9, 65520.0, -1e-8, 3.4e38]])])
+    import numpy
+    numpy.save(lexirow.folder / "wide.npy", wide.numpy())
+    for name, dtype in [("f16", torch.float16), ("bf16", torch.bfloat16)]:
+        lexirow("convert", "wide.npy", "narrow.safetensors", "--dtype", name)
+        read = load_file(str(lexirow.folder / "narrow.safetensors"))["token_embedding.weight"]
+        assert read.dtype == dtype and torch.equal(read, wide.to(dtype)), name
     table = torch.randn(9, 4).to(torch.bfloat16)
     from safetensors.torch import save_file
     save_file({"model.embed_tokens.weight": table}, str(lexirow.folder / "bf.safetensors"))

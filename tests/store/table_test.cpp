@@ -1,9 +1,9 @@
 #include "store/table.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -17,6 +17,7 @@
 #include "lexirow/error.h"
 #include "store/table_write.h"
 #include "support/expect_error.h"
+#include "support/packed.h"
 #include "support/temp_folder.h"
 
 namespace lexirow::store {
@@ -39,11 +40,7 @@ class TableTest : public ::testing::Test {
     return folder_.path(file);
   }
   std::string gzip(const std::string& name, const std::string& contents) {
-    const std::string path = folder_.path(name);
-    gzFile file = gzopen(path.c_str(), "wb9");
-    gzwrite(file, contents.data(), static_cast<unsigned>(contents.size()));
-    gzclose(file);
-    return path;
+    return folder_.write(name, testing::gzipped(contents));
   }
   TempFolder folder_;
 };
@@ -215,6 +212,73 @@ TEST_F(TableTest, EveryFormReadsBackEqual) {
                [&] { write_table(table, folder_.path("t.txt"), TableFormat::word2vec_text); });
   expect_error(ErrorKind::argument, {".safetensors", ".npy", "--to"},
                [&] { table_format_of("x.doc"); });
+}
+
+// Rows that are others whenever they are read again: what a faulty disk would do.
+class ChangingRows : public files::RowSource {
+ public:
+  ChangingRows() : RowSource(3, 2, files::DType::f32) {}
+  void read(std::int64_t begin, std::int64_t end, float* out) const override {
+    for (std::int64_t i = 0; i < 2 * (end - begin); ++i) out[i] = static_cast<float>(++reads_);
+  }
+
+ private:
+  mutable std::int64_t reads_ = 0;
+};
+
+TEST_F(TableTest, WhatDoesNotReadBackEqualNeverTakesItsPlace) {
+  Table table;
+  table.path = "made";
+  table.rows = std::make_shared<ChangingRows>();
+  files::TokenList tokens;
+  for (const char* token : {"a", "b", "c"}) tokens.push(token);
+  table.words = std::make_shared<TableWords>(tokens);
+  for (const char* name : {"t.safetensors", "t.npy", "t.txt", "t.bin", "t.tsv"}) {
+    const std::string path = folder_.path(name);
+    folder_.write(name, "what stood there");
+    expect_error(ErrorKind::file, {path, "not written", "values differ in rows 0 to 2"},
+                 [&] { write_table(table, path, table_format_of(path)); });
+    EXPECT_EQ(testing::file_bytes(path), "what stood there") << name;
+    std::filesystem::remove(path);
+    EXPECT_EQ(folder_.names(), std::vector<std::string>()) << name;
+  }
+}
+
+TEST_F(TableTest, NarrowsToTheNearestAndCountsWhatThatCosts) {
+  Table table;
+  table.path = "made";
+  const float tie = 1 + 0x1.0p-11F;  // halfway between two of F16, the lower one is even
+  const std::vector<float> values = {1,    tie,    65519, 65520, 0x1.0p-24F, 0x1.0p-26F,
+                                     0.1F, -70000, 0,     -0.0F, 3.4e38F,    1e-40F};
+  table.rows = files::rows_of_view({values.data(), {6, 2}});
+  const std::string path = folder_.path("t");
+  WrittenTable written = write_table(table, path, TableFormat::npy, files::DType::f16);
+  EXPECT_EQ(written.dtype, files::DType::f16);
+  EXPECT_EQ(written.loss.values, 12);
+  EXPECT_EQ(written.loss.overflowed, 3);   // 65520, -70000, 3.4e38
+  EXPECT_EQ(written.loss.underflowed, 2);  // 2^-26, 1e-40
+  EXPECT_EQ(written.loss.changed, 8);      // and the tie, 65519, 0.1
+  const Table back = open_table(path);
+  EXPECT_EQ(back.rows->dtype(), files::DType::f16);
+  EXPECT_EQ(back.row(0), (std::vector<float>{1, 1}));
+  EXPECT_EQ(back.row(1)[0], 65504);
+  EXPECT_TRUE(std::isinf(back.row(1)[1]));
+  EXPECT_EQ(back.row(2), (std::vector<float>{0x1.0p-24F, 0}));
+  EXPECT_EQ(back.row(3)[0], 0.0999755859375F);
+  written = write_table(table, path, TableFormat::safetensors, files::DType::bf16);
+  EXPECT_EQ(written.loss.overflowed, 1);  // 3.4e38 is nearer to what would come next
+  EXPECT_EQ(open_table(path).row(3)[0], 0.10009765625F);
+  // What is BF16 already loses nothing.
+  const Table narrow = open_table(path);
+  EXPECT_EQ(write_table(narrow, folder_.path("u"), TableFormat::safetensors, files::DType::bf16)
+                .loss.changed,
+            0);
+  for (const auto& [format, dtype] : {std::pair{TableFormat::npy, files::DType::bf16},
+                                      std::pair{TableFormat::projector, files::DType::f16},
+                                      std::pair{TableFormat::safetensors, files::DType::i8}}) {
+    expect_error(ErrorKind::argument, {path, "holds no " + files::dtype_name(dtype)},
+                 [&, f = format, d = dtype] { write_table(table, path, f, d); });
+  }
 }
 
 // A model of fastText, put together byte by byte.

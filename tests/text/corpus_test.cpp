@@ -1,31 +1,18 @@
 #include "text/corpus.h"
 
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "support/packed.h"
 #include "text_support.h"
 
 namespace lexirow::text {
 namespace {
 
-std::string packed(std::string_view text) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string input(text);
-  std::string output(deflateBound(&stream, input.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(input.data());
-  stream.avail_in = static_cast<uInt>(input.size());
-  stream.next_out = reinterpret_cast<Bytef*>(output.data());
-  stream.avail_out = static_cast<uInt>(output.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  output.resize(stream.total_out);
-  deflateEnd(&stream);
-  return output;
-}
+using lexirow::testing::gzipped;
 
 std::string read(const std::string& path, bool raw, CorpusCounts& counts) {
   return read_whole_file(path, {.raw = raw}, counts);
@@ -75,11 +62,11 @@ TEST(Corpus, UnpacksGzipByContent) {
   const ScratchFolder folder;
   std::string text;
   for (int i = 0; i < 400'000; ++i) text += "line " + std::to_string(i) + "\n";  // several chunks
-  EXPECT_EQ(read(folder.write("a.txt", packed(text))), text);
-  EXPECT_EQ(read(folder.write("members", packed("one\r") + packed("\ntwo") + packed(""))),
+  EXPECT_EQ(read(folder.write("a.txt", gzipped(text))), text);
+  EXPECT_EQ(read(folder.write("members", gzipped("one\r") + gzipped("\ntwo") + gzipped(""))),
             "one\ntwo");
-  EXPECT_EQ(read(folder.write("padded.gz", packed("one") + std::string(512, '\0'))), "one");
-  EXPECT_EQ(read(folder.write("empty.gz", packed(""))), "");
+  EXPECT_EQ(read(folder.write("padded.gz", gzipped("one") + std::string(512, '\0'))), "one");
+  EXPECT_EQ(read(folder.write("empty.gz", gzipped(""))), "");
   EXPECT_EQ(read(folder.write("short", "\x1f")), "\x1f");
 }
 
@@ -87,7 +74,7 @@ TEST(Corpus, DamagedGzipIsNamed) {
   const ScratchFolder folder;
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i * 7919);
-  const std::string good = packed(text);
+  const std::string good = gzipped(text);
   std::string changed = good;
   changed[good.size() / 2] = static_cast<char>(changed[good.size() / 2] ^ 0x55);
   const std::string damages[] = {good.substr(0, good.size() / 2),
@@ -115,8 +102,8 @@ TEST(Corpus, FoldersGiveTheirTextFilesInByteOrder) {
   folder.write("c/\xC3\xA9.txt", "5");
   folder.write("c/index.dat", std::string(100, 'x') + '\0');
   folder.write("c/late", std::string(8192, 'x') + '\0');
-  folder.write("c/packed.gz", packed("six"));
-  folder.write("c/packed.dat", packed(std::string("a\0b", 3)));
+  folder.write("c/packed.gz", gzipped("six"));
+  folder.write("c/packed.dat", gzipped(std::string("a\0b", 3)));
   std::filesystem::create_symlink("b.txt", folder.path("c/link"));
   std::filesystem::create_directory_symlink("a", folder.path("c/loop"));
   ASSERT_EQ(mkfifo(folder.path("c/pipe").c_str(), 0600), 0);
@@ -157,7 +144,7 @@ TEST(Corpus, ReadsPipes) {
   const ScratchFolder folder;
   const std::string path = folder.path("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  const std::string gzip = packed("through a pipe");
+  const std::string gzip = gzipped("through a pipe");
   std::thread writer([&] {
     std::ofstream pipe(path, std::ios::binary);
     for (const char byte : gzip) pipe << byte << std::flush;

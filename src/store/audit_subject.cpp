@@ -1,0 +1,200 @@
+#include "store/audit_subject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "files/atomic_write.h"
+#include "lexirow/error.h"
+#include "store/json_file.h"
+#include "store/ledger_tensors.h"
+#include "store/model_folder.h"
+#include "store/table_tensors.h"
+#include "store/token_names.h"
+
+namespace lexirow::store {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// What models call their output table. "output.weight" of Llama as Meta wrote it must stand alone:
+// other layers have outputs too.
+constexpr const char* kHeadNames[] = {"lm_head.weight",
+                                      "embed_out.weight",                // GPT-NeoX
+                                      "cls.predictions.decoder.weight",  // BERT
+                                      "lm_head.decoder.weight",          // RoBERTa
+                                      "output_layer.weight"};
+constexpr const char* kMetaHead = "output.weight";
+
+bool is_head_name(const std::string& name) {
+  return name == kMetaHead ||
+         std::any_of(std::begin(kHeadNames), std::end(kHeadNames),
+                     [&](const char* known) { return is_called(name, known); });
+}
+
+const TensorInfo* find_head(const Table& table) {
+  for (const TensorInfo& tensor : table.tensors) {
+    if (tensor.shape.size() != 2 || tensor.shape[1] != table.dim()) continue;
+    if (tensor.name != table.tensor && is_head_name(tensor.name)) return &tensor;
+  }
+  return nullptr;
+}
+
+void open_head(AuditSubject& subject) {
+  const TensorInfo* found = find_head(subject.table);
+  if (found == nullptr) return;
+  Table head;
+  head.path = subject.table.path;
+  if (files::is_folder(head.path)) {
+    open_folder_tensors(head, found->name);
+  } else {
+    open_safetensors_table(head, found->name);
+  }
+  subject.head = head.rows;
+  subject.head_name = found->name;
+}
+
+std::optional<std::int64_t> whole_number(const Json& json, const char* name) {
+  const auto field = json.find(name);
+  if (field == json.end() || !field->is_number_integer()) return std::nullopt;
+  return field->get<std::int64_t>();
+}
+
+// Reads a JSON object beside the weights; an empty one where there is none or it is damaged.
+Json object_in(const std::string& folder, const char* file) {
+  const std::string path = folder + "/" + file;
+  if (!files::exists(path)) return Json::object();
+  Json json = read_json_file<Json>(path);
+  return json.is_object() ? json : Json::object();
+}
+
+void read_own_config(AuditSubject& subject, const Json& config) {
+  const auto architecture = config.find("architecture");
+  if (architecture == config.end() || !architecture->is_object()) return;
+  subject.config_rows = whole_number(*architecture, "vocab_size");
+  const auto tied = architecture->find("tied");
+  if (tied != architecture->end() && tied->is_boolean()) subject.tied = tied->get<bool>();
+  // Without a pad row nothing is frozen, whatever the tokenizer pads with.
+  const auto pad = whole_number(*architecture, "pad_id");
+  if (pad) subject.pads.push_back({kConfigFile, *pad});
+  subject.keeps_pad_row = architecture->value("pad_row", Json("zero")) == "keep";
+}
+
+// A token is a text, or an object that holds its text.
+std::string token_text(const Json& token) {
+  if (token.is_string()) return token.get<std::string>();
+  if (token.is_object() && token.contains("content") && token["content"].is_string()) {
+    return token["content"].get<std::string>();
+  }
+  return "";
+}
+
+void read_others_config(AuditSubject& subject, const Json& config) {
+  subject.config_rows = whole_number(config, "vocab_size");
+  const auto tied = config.find("tie_word_embeddings");
+  if (tied != config.end() && tied->is_boolean()) subject.tied = tied->get<bool>();
+  if (const auto pad = whole_number(config, "pad_token_id")) {
+    subject.pads.push_back({kConfigFile, *pad});
+  }
+  for (const char* role : {"bos_token_id", "eos_token_id"}) {
+    if (const auto id = whole_number(config, role)) subject.other_roles.push_back(*id);
+  }
+  const std::string& folder = subject.table.path;
+  if (const auto pad = whole_number(object_in(folder, "generation_config.json"), "pad_token_id")) {
+    subject.pads.push_back({"generation_config.json", *pad});
+  }
+  const Json names = object_in(folder, "tokenizer_config.json");
+  if (names.contains("pad_token")) {
+    const std::string token = token_text(names["pad_token"]);
+    const auto id = token.empty() ? std::nullopt : subject.table.find(token);
+    if (id) subject.pads.push_back({"tokenizer_config.json", *id});
+  }
+}
+
+void read_config_file(AuditSubject& subject) {
+  const Json config = object_in(subject.table.path, kConfigFile);
+  if (subject.own_folder) {
+    read_own_config(subject, config);
+  } else {
+    read_others_config(subject, config);
+  }
+}
+
+void read_own_ledger(AuditSubject& subject) {
+  const std::string path = subject.table.path + "/" + kLedgerFile;
+  if (!files::exists(path)) {
+    if (subject.own_folder) subject.ledger_problem = fmt::format("{} is missing", kLedgerFile);
+    return;
+  }
+  try {
+    const files::SafetensorsFile file(path);
+    subject.ledger = read_ledger(file, "", subject.table.row_count());
+  } catch (const Error& error) {
+    subject.ledger_problem = error.what();
+  }
+}
+
+void read_tokenizer_roles(AuditSubject& subject) {
+  const auto& tokenizer = subject.table.tokenizer;
+  if (tokenizer == nullptr) return;
+  const text::SpecialTokens& specials = tokenizer->specials();
+  // A tokenizer of others need not say which token pads; a model of ours may have no pad row.
+  const bool stated = subject.own_folder ? !subject.pads.empty() : specials.pad != kNoId;
+  if (stated) {
+    subject.pads.push_back({"tokenizer", specials.pad});
+  } else if (specials.pad != kNoId) {
+    subject.other_roles.push_back(specials.pad);
+  }
+  for (const Id id : {specials.unk, specials.bos, specials.eos}) {
+    if (id != kNoId) subject.other_roles.push_back(id);
+  }
+}
+
+}  // namespace
+
+std::int64_t AuditSubject::tokenizer_size() const {
+  if (table.tokenizer != nullptr) return table.tokenizer->vocab_size();
+  return table.words != nullptr ? table.words->tokens.size() : -1;
+}
+
+std::int64_t AuditSubject::pad_row() const {
+  // The tokenizer's is the last that was read.
+  std::int64_t id = pads.empty() ? std::int64_t{kNoId} : pads.back().id;
+  const bool shared = std::find(other_roles.begin(), other_roles.end(), id) != other_roles.end();
+  return id < 0 || id >= table.row_count() || shared || output_alone ? std::int64_t{kNoId} : id;
+}
+
+AuditSubject open_audit_subject(const std::string& path, const TableOptions& options) {
+  AuditSubject subject;
+  const bool folder = path != "-" && files::is_folder(path);
+  subject.own_folder = folder && is_model_folder(path);
+  TableOptions rules = options;
+  rules.any_size = true;
+  if (subject.own_folder) {
+    // Not by open_model, which refuses what is to be told and sets the pad row to zero.
+    Table& table = subject.table;
+    table.path = path;
+    open_hugging_face_table(table, options.tensor, true);
+    table.format = "model folder";
+    if (!options.tokenizer.empty()) take_tokens(table, options.tokenizer, true);
+    if (options.limit >= 0) table.rows = files::first_rows(table.rows, options.limit);
+  } else {
+    subject.table = open_table(path, rules);
+  }
+  subject.output_alone = is_head_name(subject.table.tensor);
+  const bool whole = options.limit < 0 && !options.keep;
+  if (whole && subject.table.format.find("safetensors") != std::string::npos) open_head(subject);
+  if (whole && subject.own_folder) open_head(subject);
+  if (folder) {
+    read_config_file(subject);
+    if (whole) read_own_ledger(subject);
+  }
+  if (!whole) subject.config_rows.reset();
+  read_tokenizer_roles(subject);
+  return subject;
+}
+
+}  // namespace lexirow::store

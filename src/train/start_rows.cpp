@@ -1,0 +1,61 @@
+#include "train/start_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/wording.h"
+#include "lexirow/error.h"
+
+namespace lexirow::train {
+
+StartRows::StartRows(const std::string& path, const text::Tokenizer& tokenizer, std::int64_t dim)
+    : table_(store::open_table(path)), tokens_(tokenizer.vocab_size()) {
+  if (table_.dim() != dim) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--table {}: its rows have {} numbers, but --dim is {}; give --dim {}, "
+                            "or another table",
+                            path, table_.dim(), dim, table_.dim()));
+  }
+  if (!table_.has_tokens()) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--table {}: its rows have no tokens to be found by; give a table with "
+                            "words, or a folder with its tokenizer",
+                            path));
+  }
+  for (Id id = 0; id < tokens_; ++id) {
+    if (const auto row = table_.find(tokenizer.token_bytes(id))) rows_.emplace_back(id, *row);
+  }
+  if (rows_.empty()) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--table {}: none of the {} of the tokenizer is in it; is it made of "
+                            "other units (words, characters, pieces)?",
+                            path, base::counted(tokens_, "token")));
+  }
+}
+
+std::string StartRows::description(const model::ModelConfig& config) const {
+  std::string text = fmt::format("table {} ({}): {} of {} start from its rows", table_.path,
+                                 table_.format, matched(), base::counted(tokens_, "token"));
+  if (matched() < tokens_) {
+    text += fmt::format(", the other {} {} drawn", tokens_ - matched(),
+                        tokens_ - matched() == 1 ? "is" : "are");
+  }
+  if (config.pad_id != kNoId) {
+    text += config.pad_policy == model::PadPolicy::zero
+                ? "; the pad row is zeros whatever the table says (--pad-row keep takes its own)"
+                : "; the pad row keeps what it starts from";
+  }
+  return text;
+}
+
+void StartRows::apply(const model::ModelConfig& config,
+                      model::Parameters<float>& parameters) const {
+  float* const values = parameters.token_embedding().data();
+  for (const auto& [own, other] : rows_) {
+    table_.rows->read(other, other + 1, values + std::int64_t{own} * config.dim);
+  }
+  model::apply_pad_policy(config, parameters);
+}
+
+}  // namespace lexirow::train
