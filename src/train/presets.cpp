@@ -137,10 +137,11 @@ void validate_model(const Settings& settings) {
                       settings.mixer));
   require_at_least("dim", settings.dim, 1);
   require_at_least("hidden", settings.hidden, 0);
-  require(mixer.kind != context::MixerKind::concat || settings.hidden > 0 || mixer.window == 1,
+  const std::int64_t blocks = context::feature_width(mixer, 1);
+  require(blocks == 1 || settings.hidden > 0,
           fmt::format("--mixer {}: {} rows side by side need the MLP, but --hidden is 0; give "
                       "--hidden H",
-                      settings.mixer, mixer.window));
+                      settings.mixer, blocks));
   require(!settings.skip || settings.hidden > 0,
           "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
   const logits::MlpForm form = mlp_form(settings);

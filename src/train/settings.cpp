@@ -45,8 +45,10 @@ std::vector<SettingField> text_and_model_fields() {
       {"raw", &S::raw, "Text", "", "keep a byte-order mark and CRLF line ends as they are"},
       {"strict", &S::strict, "Text", "", "refuse invalid UTF-8 instead of reading U+FFFD"},
 
-      {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|full-mean|centred",
-       "how rows mix into a context (the last two see the future: controls)"},
+      {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|decay:R|full-mean|centred",
+       "how rows mix into a context (the last two see the future: controls); decay takes rates "
+       "such "
+       "as decay:0.5:0.9, or decay:learned:K; several joined by + stand side by side"},
       {"allow-leak", &S::allow_leak, "Model", "", "permit the mixers that see the future"},
       {"dim", &S::dim, "Model", "D", "width of a row"},
       {"hidden", &S::hidden, "Model", "H",

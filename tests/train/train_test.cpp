@@ -45,6 +45,7 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
       {{"mixer", "mean"}, {"tied", "true"}, {"schedule", "cosine"}, {"warmup", "5%"}},
       {{"mixer", "window:3"}, {"tokenizer", "word"}, {"optimizer", "adagrad"}, {"pad", "true"}},
       {{"mixer", "none"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"documents", "line"}},
+      {{"mixer", "none+concat:3+decay:0.6:0.95+decay:learned:2+mean"}, {"carry", "true"}},
       {{"mixer", "concat:3"},
        {"layers", "3"},
        {"residual", "true"},
