@@ -11,12 +11,6 @@ namespace {
 
 using BlockSums = std::array<double, kBlockColumns>;
 
-/// sum = rate sum + row.
-template <Real T>
-void decay_and_add(std::int64_t width, double rate, const T* row, double* sum) {
-  for (std::int64_t c = 0; c < width; ++c) sum[c] = rate * sum[c] + static_cast<double>(row[c]);
-}
-
 /// The sums of one rate and block before the first row; returns the sum of their weights.
 double start_sums(const Carried& carried, std::int64_t rate, const ColumnBlock& block,
                   BlockSums& sum) {

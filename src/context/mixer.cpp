@@ -8,6 +8,7 @@
 #include "context/full_mean.h"
 #include "context/mean.h"
 #include "context/none.h"
+#include "context/tiles.h"
 #include "context/window.h"
 
 namespace lexirow::context {
@@ -99,6 +100,16 @@ std::vector<double> running_rates(const Mixer& mixer, base::View1<const T> decay
 }
 
 template <Real T>
+void push_running(std::span<const double> rates, base::View1<const T> row,
+                  base::View2<double> state) {
+  for (std::size_t average = 0; average < rates.size(); ++average) {
+    const base::View1<double> of = state[static_cast<std::int64_t>(average)];
+    of[0] = rates[average] * of[0] + 1;
+    decay_and_add<T>(row.size(), rates[average], row.data(), of.data() + 1);
+  }
+}
+
+template <Real T>
 void mixer_forward(base::ThreadPool& pool, const Mixer& mixer, const MixerViews<T>& inputs,
                    base::View3<const T> hidden, base::View2<const std::uint8_t> mask,
                    base::View3<T> out) {
@@ -133,6 +144,10 @@ void mixer_backward(base::ThreadPool& pool, const Mixer& mixer, const MixerViews
 
 template std::vector<double> running_rates<float>(const Mixer&, base::View1<const float>);
 template std::vector<double> running_rates<double>(const Mixer&, base::View1<const double>);
+template void push_running<float>(std::span<const double>, base::View1<const float>,
+                                  base::View2<double>);
+template void push_running<double>(std::span<const double>, base::View1<const double>,
+                                   base::View2<double>);
 template void mixer_forward<float>(base::ThreadPool&, const Mixer&, const MixerViews<float>&,
                                    base::View3<const float>, base::View2<const std::uint8_t>,
                                    base::View3<float>);

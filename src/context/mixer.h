@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,20 @@ bool leaks_future(const Mixer& mixer);
 /// -1 without limit; of several parts the most.
 std::int64_t reach(const Mixer& mixer);
 
+/// Earlier rows that count in some block of features: W-1 for window and concat, for decay those
+/// whose weight is at least 1e-3 of the last row's, -1 without limit for the means.
+///   rates  [S]  in  running_rates() of the mixer
+std::int64_t lasting_reach(const Mixer& mixer, std::span<const double> rates);
+
+/// Earlier tokens that training reads before each piece of a text, so that its first positions have
+/// the context of any other: W-1 for window and concat, and until the slowest rate of decay,
+/// learned ones as they start, has fallen below 1e-3, kMostCarried at most. A running mean
+/// restarts.
+inline constexpr std::int64_t kMostCarried = 256;
+std::int64_t carried_rows(const Mixer& mixer);
+/// W-1 of the largest W alone: what evaluation reads where it carries the running averages.
+std::int64_t window_reach(const Mixer& mixer);
+
 /// Learned rates of the mixer, K, or 0.
 std::int64_t learned_rates(const Mixer& mixer);
 /// Where they start before the sigmoid, [K]: the rates 1/2, 3/4, 7/8 and so on.
@@ -71,6 +86,14 @@ std::vector<double> initial_decay_rate(const Mixer& mixer);
 ///   decay_rate  [K]  in  learned rates before the sigmoid; absent where there are none
 template <Real T>
 std::vector<double> running_rates(const Mixer& mixer, base::View1<const T> decay_rate);
+
+/// Takes one more row into running averages.
+///   rates  [S]       in
+///   row    [D]       in
+///   state  [S, 1+D]  accum  of each the sum of the weights and the weighted sum of the rows
+template <Real T>
+void push_running(std::span<const double> rates, base::View1<const T> row,
+                  base::View2<double> state);
 
 /// What a mixer reads beside rows and mask.
 template <Real T>

@@ -16,6 +16,7 @@ namespace lexirow::context {
 namespace {
 
 constexpr std::int64_t kMaxWindow = 65536;
+constexpr double kNoticed = 1e-3;  // share of the last row's weight below which a row is forgotten
 constexpr std::int64_t kMaxLearned = 24;  // 1 - 2^-25 is the last rate that a float tells from 1
 constexpr std::string_view kForms =
     "none, mean, window:W, concat:W, decay:R[:R...], decay:learned:K, full-mean, centred";
@@ -199,6 +200,44 @@ std::int64_t reach(const Mixer& mixer) {
     }
   }
   return furthest;
+}
+
+std::int64_t window_reach(const Mixer& mixer) {
+  std::int64_t furthest = 0;
+  for (const MixerPart& part : mixer.parts) furthest = std::max(furthest, part.window - 1);
+  return furthest;
+}
+
+std::int64_t lasting_reach(const Mixer& mixer, std::span<const double> rates) {
+  std::int64_t furthest = std::max<std::int64_t>(window_reach(mixer), 0);
+  for (double rate : rates) {
+    if (rate >= 1) return -1;
+    if (rate > 0) {
+      const double rows = std::log(kNoticed) / std::log(rate);
+      furthest = std::max(furthest, static_cast<std::int64_t>(rows));
+    }
+  }
+  for (const MixerPart& part : mixer.parts) {
+    if (part.kind == MixerKind::full_mean) return -1;
+    if (part.kind == MixerKind::centred) furthest = std::max<std::int64_t>(furthest, 1);
+  }
+  return furthest;
+}
+
+std::int64_t carried_rows(const Mixer& mixer) {
+  std::vector<double> rates;
+  for (const MixerPart& part : mixer.parts) {
+    rates.insert(rates.end(), part.rates.begin(), part.rates.end());
+  }
+  for (std::int64_t k = 1; k <= learned_rates(mixer); ++k) {
+    rates.push_back(1 - std::exp2(-static_cast<double>(k)));
+  }
+  std::int64_t rows = 0;
+  for (double rate : rates) {
+    rows =
+        std::max(rows, static_cast<std::int64_t>(std::ceil(std::log(kNoticed) / std::log(rate))));
+  }
+  return std::max(window_reach(mixer), std::min(rows, kMostCarried));
 }
 
 std::int64_t learned_rates(const Mixer& mixer) {

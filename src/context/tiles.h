@@ -73,6 +73,12 @@ void add_row(std::int64_t width, const T* row, double* sum) {
   for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(row[c]);
 }
 
+/// sum[c] = rate sum[c] + row[c].
+template <Real T>
+void decay_and_add(std::int64_t width, double rate, const T* row, double* sum) {
+  for (std::int64_t c = 0; c < width; ++c) sum[c] = rate * sum[c] + static_cast<double>(row[c]);
+}
+
 /// out[c] = sum[c] / weight, rounded once here; zeros when nothing was seen.
 ///   weight  in  of the rows in the sum: their number, or the sum of their weights
 template <Real T>

@@ -126,20 +126,19 @@ void Stream::push(Id id) {
 /// Every average takes the row in, and lets go of the one that a limit hides.
 void Stream::push_running(const float* row) {
   const std::int64_t dim = config_.dim;
-  const bool full = context_limit_ > 0 && position_ >= context_limit_;
+  context::push_running<float>(
+      rates_, {row, {dim}}, {running_.data(), {static_cast<std::int64_t>(rates_.size()), 1 + dim}});
+  if (context_limit_ == 0) return;
   for (std::size_t average = 0; average < rates_.size(); ++average) {
     const double rate = rates_[average];
     double* const weight = running_state(average);
     double* const sum = weight + 1;
-    for (std::int64_t i = 0; i < dim; ++i) sum[i] *= rate;
-    add_row(row, 1, dim, sum);
-    *weight = rate * *weight + 1;
-    if (full) {
+    if (position_ >= context_limit_) {
       const double left = std::pow(rate, static_cast<double>(context_limit_));
       add_row(ring_row(position_ - context_limit_), -left, dim, sum);
       *weight -= left;
     }
-    if (rate < 1 || context_limit_ == 0) continue;
+    if (rate < 1) continue;
     // When the limit's rows have gone by, those added since are all that is visible. Their sum
     // replaces the one from which rows were taken away, so no rounding builds up. A smaller rate
     // lets it die away.

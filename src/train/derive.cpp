@@ -62,7 +62,8 @@ text::WindowOptions window_options(const Settings& settings, bool overlap) {
   options.context = settings.context;
   options.stride = overlap && settings.stride > 0 ? settings.stride : settings.context;
   if (settings.carry) {
-    options.carry = std::max<std::int64_t>(0, context::reach(context::parse_mixer(settings.mixer)));
+    const context::Mixer mixer = context::parse_mixer(settings.mixer);
+    options.carry = overlap ? context::carried_rows(mixer) : context::window_reach(mixer);
   }
   return options;
 }

@@ -294,7 +294,7 @@ std::optional<double> Run::evaluate_if_due() {
 std::optional<double> Run::evaluate(bool at_end) {
   const Clock::time_point before = Clock::now();
   const double loss =
-      evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
+      evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *validation_stream_,
                        *validation_plan_, settings_.batch, trainer_->workspace(),
                        [&](std::int64_t) { return stop_.load(); })
           .loss.mean();

@@ -78,7 +78,8 @@ std::vector<SettingField> data_and_training_fields() {
        "length of a training piece (window:W is how far one position looks)"},
       {"stride", &S::stride, "Data", "N", "distance of the pieces' starts (0: the context)"},
       {"carry", &S::carry, "Data", "",
-       "read up to W-1 earlier tokens before each piece (window, concat)"},
+       "read earlier tokens before each piece: W-1 (window, concat), those that count (decay); "
+       "held-out losses carry running averages on"},
       {"batch", &S::batch, "Data", "B", "pieces in a batch"},
       {"validation", &S::validation, "Data", "FRACTION|none",
        "hold out the last part of the tokens"},

@@ -39,6 +39,27 @@ TEST(Mixer, SaysHowFarItReaches) {
   }
 }
 
+TEST(Mixer, SaysHowManyRowsCount) {
+  const auto lasting = [](const char* mixer) {
+    const Mixer parsed = parse_mixer(mixer);
+    return lasting_reach(parsed, running_rates<double>(parsed, {}));
+  };
+  EXPECT_EQ(lasting("none"), 0);
+  EXPECT_EQ(lasting("concat:4"), 3);
+  EXPECT_EQ(lasting("mean"), -1);
+  EXPECT_EQ(lasting("none+full-mean"), -1);
+  EXPECT_EQ(lasting("centred"), 1);
+  EXPECT_EQ(lasting("decay:0.5"), 9);  // 2^-10 is below 1e-3
+  EXPECT_EQ(lasting("concat:30+decay:0.5"), 29);
+  EXPECT_EQ(carried_rows(parse_mixer("decay:0.5")), 10);
+  EXPECT_EQ(carried_rows(parse_mixer("decay:0.5:0.9")), 66);
+  EXPECT_EQ(carried_rows(parse_mixer("decay:0.9999")), kMostCarried);
+  EXPECT_EQ(carried_rows(parse_mixer("decay:learned:3")), 52);
+  EXPECT_EQ(carried_rows(parse_mixer("concat:400+decay:0.9999")), 399);
+  EXPECT_EQ(carried_rows(parse_mixer("mean")), 0);
+  EXPECT_EQ(window_reach(parse_mixer("concat:4+window:9+decay:0.9")), 8);
+}
+
 TEST(ParseMixer, ReadsWhatMixerNameWrites) {
   for (const char* name :
        {"none", "mean", "window:1", "window:65536", "concat:16", "decay:0.5", "decay:0.5:0.98",

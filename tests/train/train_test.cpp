@@ -244,6 +244,33 @@ TEST(Train, BitsPerByteDividesByTheBytesThatArePredicted) {
   }
 }
 
+// Held-out windows go on from each other as if the text were read token by token.
+TEST(Train, HeldOutLossesCarryRunningAverages) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  folder.write("other.txt", small_text(25));
+  for (const char* mixer : {"mean", "none+decay:0.7:0.99+decay:learned:2+concat:3"}) {
+    for (const char* documents : {"stream", "line"}) {
+      const std::string name = std::string(mixer) + documents;
+      QuietRun()(small_request(folder, name,
+                               {{"mixer", mixer}, {"carry", "true"}, {"documents", documents}}));
+      base::ThreadPool pool(1);
+      const store::ModelFolder model = store::open_model(folder.path(name));
+      const EvalReport report = evaluate_file(pool, model, folder.path("other.txt"));
+      // The same with windows that hold a whole document each.
+      store::ModelFolder whole = store::open_model(folder.path(name));
+      whole.settings["train"]["context"] = 2000;
+      const EvalReport expected = evaluate_file(pool, whole, folder.path("other.txt"));
+      EXPECT_EQ(report.tokens, expected.tokens);
+      EXPECT_NEAR(report.loss, expected.loss, 1e-6) << name;
+      whole.settings["train"]["context"] = 8;
+      whole.settings["train"]["carry"] = false;
+      const EvalReport restarted = evaluate_file(pool, whole, folder.path("other.txt"));
+      EXPECT_GT(std::abs(restarted.loss - expected.loss), 1e-4) << name;
+    }
+  }
+}
+
 TEST(Train, SaysWhatIsWrongWithTheText) {
   const TempFolder folder;
   folder.write("text.txt", "eighteen letters..");
