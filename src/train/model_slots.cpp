@@ -19,8 +19,8 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
     const auto gradient = std::find_if(dense.begin(), dense.end(), [&](const auto& candidate) {
       return candidate.name == value.name;
     });
-    slots.dense.push_back(
-        {value.name, value.values, gradient->values, is_table ? config.dim : std::int64_t{0}});
+    slots.dense.push_back({value.name, value.values, gradient->values,
+                           is_table ? config.dim : std::int64_t{0}, value.shape.size() == 1});
     if (is_table) slots.pad_slot = value.name;
   }
   slots.pad_id = config.pad_id;

@@ -213,6 +213,12 @@ void validate_training(const Settings& settings) {
   require_at_least("save-every", settings.save_every, 0);
   require_at_least("seed", settings.seed, 0);
   warmup_steps(settings, 1);
+  require_at_least("plateau", settings.plateau, 1);
+  require(settings.schedule != "plateau" ||
+              ((validation_fraction(settings) > 0 || !settings.validation_file.empty()) &&
+               settings.eval_every > 0),
+          "--schedule plateau: it follows the held-out loss, but nothing is held out or "
+          "--eval-every is 0; give --validation or --validation-file");
   require(settings.patience == 0 || validation_fraction(settings) > 0 ||
               !settings.validation_file.empty(),
           "--patience: it counts held-out losses, but nothing is held out; give --validation or "

@@ -64,6 +64,7 @@ class Trainer {
 
  private:
   void next_batch();
+  double rate_of(std::int64_t step) const;
   void list_windows();
   void update(const loss::LossSum& loss);
   void check_loss(const loss::LossSum& loss) const;

@@ -183,6 +183,35 @@ TEST(Train, PatienceKeepsTheBestWeights) {
   EXPECT_EQ(*result.validation_loss, best);
 }
 
+TEST(Train, APlateauHalvesTheRateAlsoAcrossAResume) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const Given kind = {{"schedule", "plateau"}, {"plateau", "1"},   {"eval-every", "2"},
+                      {"lr", "0.3"},           {"log-every", "1"}, {"warmup", "3"}};
+  QuietRun run;
+  run(small_request(folder, "whole", kind));
+  const auto halvings = [](const QuietRun& of) {
+    return std::count_if(of.notices.begin(), of.notices.end(), [](const std::string& notice) {
+      return notice.find("the learning rate is halved") != std::string::npos;
+    });
+  };
+  EXPECT_GT(halvings(run), 1);
+  // The last held-out loss may have halved it for a step that was not made.
+  const double rate = run.progress.back().learning_rate;
+  const int made = static_cast<int>(halvings(run));
+  EXPECT_TRUE(rate == std::ldexp(0.3, -made) || rate == std::ldexp(0.3, 1 - made)) << rate;
+  for (const std::int64_t stop : {10, 21}) {
+    TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);
+    QuietRun first;
+    first.stop_at_step = stop;
+    first(request);
+    request.resume = true;
+    request.given.clear();
+    QuietRun()(request);
+    EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true) << stop;
+  }
+}
+
 TEST(Train, ADivergingRateStopsInOrder) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
