@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/thread_pool.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
+#include "inspect/word_tasks.h"
 #include "store/model_folder.h"
+#include "store/table.h"
 #include "train/evaluate.h"
 
 namespace lexirow::cli {
@@ -48,8 +53,102 @@ void print_lines(base::ThreadPool& pool, const store::ModelFolder& folder, const
   if (as_json) print_json(Json{{"lines", std::move(lines)}});
 }
 
+void print_pairs(const inspect::PairReport& report, bool as_json) {
+  if (as_json) {
+    Json json;
+    json["spearman"] = std::isfinite(report.spearman) ? Json(report.spearman) : Json(nullptr);
+    json["pairs"] = report.pairs;
+    json["found"] = report.found;
+    json["missing"] = Json::array();
+    for (const std::string& word : report.missing) json["missing"].push_back(word);
+    print_json(json);
+    return;
+  }
+  if (!std::isfinite(report.spearman)) {
+    print(fmt::format("Spearman undefined: {} of {} found\n", report.found,
+                      counted(report.pairs, "pair")));
+  } else {
+    print(fmt::format("Spearman {:.4f} over the {} found of {}\n", report.spearman,
+                      counted(report.found, "pair"), report.pairs));
+  }
+  if (report.missing.empty()) return;
+  constexpr std::size_t kNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, report.missing.size()); ++i) {
+    names += " " + shown(report.missing[i]);
+  }
+  if (report.missing.size() > kNamed) names += " ...";
+  say(fmt::format("{} without a row:{}",
+                  counted(static_cast<std::int64_t>(report.missing.size()), "word"), names));
+}
+
+void print_analogies(const std::vector<inspect::AnalogyScore>& scores, bool as_json) {
+  inspect::AnalogyScore all;
+  Json sections = Json::array();
+  for (const inspect::AnalogyScore& score : scores) {
+    all.questions += score.questions;
+    all.asked += score.asked;
+    all.right += score.right;
+    sections.push_back({{"section", score.section},
+                        {"questions", score.questions},
+                        {"asked", score.asked},
+                        {"right", score.right}});
+  }
+  const auto share = [](const inspect::AnalogyScore& score) {
+    return static_cast<double>(score.right) / static_cast<double>(score.asked);
+  };
+  if (as_json) {
+    Json json;
+    json["accuracy"] = all.asked > 0 ? Json(share(all)) : Json(nullptr);
+    json["questions"] = all.questions;
+    json["asked"] = all.asked;
+    json["right"] = all.right;
+    json["sections"] = std::move(sections);
+    print_json(json);
+    return;
+  }
+  const auto line = [&](const std::string& name, const inspect::AnalogyScore& score) {
+    const std::string right =
+        score.asked > 0 ? fmt::format("{:5.1f} %", 100 * share(score)) : std::string("    - ");
+    print(fmt::format("{}  {} right of {} asked, {} in the file  {}\n", right, score.right,
+                      score.asked, score.questions, name));
+  };
+  for (const inspect::AnalogyScore& score : scores) {
+    if (scores.size() > 1) line(shown(score.section), score);
+  }
+  line("all", all);
+}
+
+/// What is measured of a table by word lists.
+int run_word_task(const Arguments& arguments) {
+  if (!arguments.positionals("FILE").empty() || arguments.flag("lines")) {
+    throw UsageError(
+        "--similarity and --analogy measure a table alone; leave out FILE and --lines");
+  }
+  if (arguments.has("similarity") && arguments.has("analogy")) {
+    throw UsageError("--similarity and --analogy: give one of them");
+  }
+  const store::Table table = open_table_argument(arguments);
+  if (arguments.has("similarity")) {
+    print_pairs(inspect::score_pairs(table, inspect::read_word_pairs(arguments.text("similarity"))),
+                arguments.flag("json"));
+    return kDone;
+  }
+  base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
+  print_analogies(
+      inspect::score_analogies(pool, table, inspect::read_analogies(arguments.text("analogy"))),
+      arguments.flag("json"));
+  return kDone;
+}
+
 int run_eval(const Arguments& arguments) {
-  const store::ModelFolder folder = store::open_model(arguments.positional("MODEL"));
+  if (arguments.has("similarity") || arguments.has("analogy")) return run_word_task(arguments);
+  if (arguments.positionals("FILE").empty()) {
+    throw UsageError(
+        "FILE is missing: lexirow eval MODEL FILE measures a loss, lexirow eval TABLE --similarity "
+        "PAIRS or --analogy QUESTIONS a table.");
+  }
+  const store::ModelFolder folder = store::open_model(arguments.positional(kTableArgument));
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const std::string& path = arguments.positional("FILE");
   const bool as_json = arguments.flag("json");
@@ -71,20 +170,33 @@ int run_eval(const Arguments& arguments) {
 Verb eval_verb() {
   Verb verb;
   verb.name = "eval";
-  verb.summary = "measures a model's loss on a text";
+  verb.summary = "measures a model's loss on a text, or a table by word lists";
   verb.details =
       "Windows of the training context without overlap, under the corpus rules the model was "
       "trained with. --lines scores every line by itself, one score a line of input: the mean loss "
-      "in nats of its predicted tokens, or - where a line has none (fewer than 2 tokens).";
-  verb.positionals = {model_positional(),
+      "in nats of its predicted tokens, or - where a line has none (fewer than 2 tokens). "
+      "--similarity and --analogy take any table: Spearman's rank correlation "
+      "between the cosines of pairs and what people said of them, and the share of analogies whose "
+      "answer is the nearest row.";
+  verb.positionals = {table_positional(),
                       {.name = "FILE",
                        .help = "the text, a file or folder; - is standard input",
-                       .type = ValueType::file}};
+                       .type = ValueType::file,
+                       .required = false}};
   verb.options = {
       {.name = "lines", .type = ValueType::flag, .fallback = "false", .help = "one score a line"},
+      {.name = "similarity",
+       .value = "FILE",
+       .type = ValueType::file,
+       .help = "word pairs with what people said of them, such as WordSim-353 or SimLex-999"},
+      {.name = "analogy",
+       .value = "FILE",
+       .type = ValueType::file,
+       .help = "a line of four words each: a is to b as c is to d"},
       threads_option(),
       json_option(),
   };
+  add_table_options(verb.options);
   verb.examples = {"lexirow eval model my.txt", "lexirow eval model my.txt --lines"};
   verb.run = run_eval;
   return verb;

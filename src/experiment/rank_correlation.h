@@ -5,14 +5,14 @@
 
 namespace lexirow::experiment {
 
-/// Spearman's rank correlation; equal values share the mean of their ranks.
+/// Spearman's rank correlation (inspect/rank_correlation.h) with a permutation test.
 struct RankCorrelation {
   double rho = 0;  ///< from -1 to 1; NaN where one side does not vary
   /// Share of the random orders, with the observed one, whose rho is as large: 1 where rho is NaN.
   double p_value = 1;
 };
 
-/// Source: Spearman 1904. Sizes must be equal.
+/// Sizes must be equal.
 RankCorrelation rank_correlation(std::span<const double> x, std::span<const double> y,
                                  int permutations, std::uint64_t seed);
 

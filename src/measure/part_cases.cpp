@@ -138,7 +138,7 @@ Measurement optimizer_case(base::ThreadPool& pool, const CaseSizes& sizes) {
     gradient.ids.push_back(static_cast<Id>(u * vocab / touched));
   }
   optim::Slots<float> slots;
-  slots.table = {"token_embedding.weight", table.view(vocab, dim), &gradient};
+  slots.tables.push_back({"token_embedding.weight", table.view(vocab, dim), &gradient});
   slots.dim = dim;
   const optim::OptimizerConfig config = train::optimizer_config(sizes.settings);
   optim::Optimizer<float> optimizer(config, slots);

@@ -223,10 +223,15 @@ loss::LossSum evaluate_with_gradients(base::ThreadPool& pool, const ModelConfig&
   const BackwardViews<T> views =
       zeroed_gradients(sizes, passes_rows_on(config, batch, sizes), workspace);
   const T scale = T{1} / static_cast<T>(counted);
-  const loss::LossSum sum = loss::head_loss_forward_backward(
-      pool, states, parameters.head_weight(), parameters.head_bias(), flat(batch.labels),
-      excluded_id(config), scale, views.d_out, gradients.dense.head_weight(),
-      gradients.dense.head_bias(), workspace.head);
+  const loss::LossSum sum =
+      batch.negatives != nullptr
+          ? sampled_head_loss<T>(pool, config, parameters, states, flat(batch.labels),
+                                 *batch.negatives, scale, views.d_out, workspace.sampled_head,
+                                 gradients)
+          : loss::head_loss_forward_backward(
+                pool, states, parameters.head_weight(), parameters.head_bias(), flat(batch.labels),
+                excluded_id(config), scale, views.d_out, gradients.dense.head_weight(),
+                gradients.dense.head_bias(), workspace.head);
   states_backward(pool, config, parameters, batch, sizes, context, views, workspace, gradients);
   return sum;
 }

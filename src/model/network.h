@@ -12,6 +12,7 @@
 #include "loss/head_loss.h"
 #include "model/config.h"
 #include "model/parameters.h"
+#include "model/sampled_head.h"
 #include "rows/lookup.h"
 
 namespace lexirow::model {
@@ -28,6 +29,9 @@ struct BatchView {
   /// What the mixer's running averages hold of the tokens before the first ones; [B, S, 1+D] as in
   /// context::MixerViews. Absent: nothing, as always where gradients are computed.
   base::View3<const double> carried = {};
+  /// What evaluate_with_gradients scores the labels against; null: the whole vocabulary. Needs
+  /// gradients for a sampled head. Nothing else reads it.
+  const loss::Negatives* negatives = nullptr;
   /// Which hidden units the losses of this batch do without; off but in training.
   logits::DropoutDraw dropout = {};
 };
@@ -42,6 +46,7 @@ struct Workspace {
   base::Array<T> d_hidden, d_context, d_out;  ///< gradients of the above
   rows::ScatterPlan plan;
   loss::HeadLossWorkspace<T> head;
+  SampledHeadWorkspace<T> sampled_head;
 };
 
 /// Hidden states that the head reads: rows -> context -> MLP (-> + row).
@@ -67,7 +72,8 @@ loss::LossSum evaluate(base::ThreadPool& pool, const ModelConfig& config,
 
 /// Loss and the gradient of its mean over the counted labels, added to `gradients`; touched rows of
 /// another batch are replaced, so clear the gradients between batches. No counted label: gradients
-/// stay as they are and `counted` is 0.
+/// stay as they are and `counted` is 0. With negatives it is their loss, a little below the true
+/// one.
 template <Real T>
 loss::LossSum evaluate_with_gradients(base::ThreadPool& pool, const ModelConfig& config,
                                       const Parameters<T>& parameters, const BatchView& batch,

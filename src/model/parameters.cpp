@@ -65,6 +65,7 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
 }
 
 constexpr const char* kTable = "token_embedding.weight";
+constexpr const char* kHead = "lm_head.weight";
 
 std::int64_t size_of(const char* name, const std::vector<std::int64_t>& shape) {
   return base::checked_product({shape[0], shape.size() > 1 ? shape[1] : 1}, name);
@@ -91,9 +92,11 @@ template <Real T>
 Parameters<T>::Parameters(const ModelConfig& config) : Parameters(config, zeros<T>) {}
 
 template <Real T>
-Parameters<T> Parameters<T>::without_table(const ModelConfig& config) {
-  return Parameters(config, [](const char* name, const std::vector<std::int64_t>& shape) {
-    return std::string_view(name) == kTable ? base::Array<T>() : zeros<T>(name, shape);
+Parameters<T> Parameters<T>::without_tables(const ModelConfig& config, bool head_too) {
+  return Parameters(config, [&](const char* name, const std::vector<std::int64_t>& shape) {
+    const bool left_out =
+        std::string_view(name) == kTable || (head_too && std::string_view(name) == kHead);
+    return left_out ? base::Array<T>() : zeros<T>(name, shape);
   });
 }
 
@@ -127,7 +130,7 @@ Parameters<T>::Parameters(const ModelConfig& config, const Source& source) : con
       norms_.push_back(std::move(norm));
     }
   }
-  if (!config.tied) take("lm_head.weight", {config.vocab_size, config.dim}, head_weight_);
+  if (!config.tied) take(kHead, {config.vocab_size, config.dim}, head_weight_);
   if (config.bias) take("lm_head.bias", {config.vocab_size}, head_bias_);
 }
 
@@ -216,7 +219,7 @@ std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
     list(name + ".weight", {config.hidden}, self.norms_[i].weight);
     list(name + ".bias", {config.hidden}, self.norms_[i].bias);
   }
-  list("lm_head.weight", {config.vocab_size, config.dim}, self.head_weight_);
+  list(kHead, {config.vocab_size, config.dim}, self.head_weight_);
   list("lm_head.bias", {config.vocab_size}, self.head_bias_);
   return tensors;
 }
@@ -239,16 +242,19 @@ std::int64_t Parameters<T>::count() const {
 }
 
 template <Real T>
-Gradients<T>::Gradients(const ModelConfig& config)
-    : dense(config.tied ? Parameters<T>(config) : Parameters<T>::without_table(config)) {}
+Gradients<T>::Gradients(const ModelConfig& config, bool sampled_head)
+    : dense(config.tied ? Parameters<T>(config)
+                        : Parameters<T>::without_tables(config, sampled_head)) {}
 
 template <Real T>
 void Gradients<T>::clear() {
   for (const NamedTensor<T>& tensor : dense.tensors()) {
     std::fill(tensor.values.begin(), tensor.values.end(), T{0});
   }
-  rows.ids.clear();
-  rows.values.resize(0);
+  for (rows::TouchedRows<T>* touched : {&rows, &head_rows}) {
+    touched->ids.clear();
+    touched->values.resize(0);
+  }
 }
 
 template <Real T>

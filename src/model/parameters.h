@@ -32,8 +32,8 @@ class Parameters {
   /// its shape says. Throws Error(shape) as above, and what `source` throws.
   using Source = std::function<base::Array<T>(const char* name, const std::vector<std::int64_t>&)>;
   Parameters(const ModelConfig& config, const Source& source);
-  /// The same without the table: the dense gradients of an untied model.
-  static Parameters without_table(const ModelConfig& config);
+  /// The same without the tables that give touched rows: the dense gradients of an untied model.
+  static Parameters without_tables(const ModelConfig& config, bool head_too);
 
   base::View2<T> token_embedding();
   base::View2<const T> token_embedding() const;
@@ -76,17 +76,20 @@ class Parameters {
   base::Array<T> head_weight_, head_bias_;
 };
 
-/// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense.
-/// Untied with `leave_rows`, the rows are left unsummed in the workspace (its plan and d_hidden),
-/// for an optimizer that sums them itself.
+/// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense. So
+/// is the head's, but for a sampled loss, which reads only some of its rows.
+/// Untied with `leave_rows`, the rows are left unsummed in the workspace (plan and d_hidden; those
+/// of sampled_head), for an optimizer that sums them itself.
 template <Real T>
 struct Gradients {
   Gradients() = default;
-  explicit Gradients(const ModelConfig& config);
+  /// `sampled_head`: the loss is sampled.
+  explicit Gradients(const ModelConfig& config, bool sampled_head = false);
 
-  /// Everything but an untied table, which is in `rows`; `dense.token_embedding()` is absent then.
+  /// Everything but what is in `rows` and `head_rows`, which is absent here.
   Parameters<T> dense;
   rows::TouchedRows<T> rows;
+  rows::TouchedRows<T> head_rows;  ///< untied, of a sampled loss
   bool leave_rows = false;
 
   /// Sets every dense part to zero and forgets the touched rows.

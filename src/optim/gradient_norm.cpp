@@ -10,14 +10,16 @@ namespace {
 
 template <Real T>
 double tile_sum(const Slots<T>& slots, const Tile& tile) {
-  if (tile.slot != Tile::kTable) {
+  if (tile.slot >= 0) {
     const base::View1<const T> gradient = slots.dense[static_cast<std::size_t>(tile.slot)].gradient;
     return kernels::sum_of_squares(tile.end - tile.begin, gradient.data() + tile.begin);
   }
-  const rows::TouchedRows<T>& touched = *slots.table.gradient;
+  const TableSlot<T>& table = slots.tables[static_cast<std::size_t>(table_number(tile.slot))];
+  const rows::TouchedRows<T>& touched = *table.gradient;
+  const Id pad = pad_of(slots, table.name);
   double sum = 0;
   for (std::int64_t u = tile.begin; u < tile.end; ++u) {
-    if (touched.ids[static_cast<std::size_t>(u)] == slots.pad_id) continue;
+    if (touched.ids[static_cast<std::size_t>(u)] == pad) continue;
     sum += kernels::sum_of_squares(touched.dim, touched.row(u));
   }
   return sum;
@@ -28,9 +30,11 @@ double tile_sum(const Slots<T>& slots, const Tile& tile) {
 template <Real T>
 double gradient_norm(base::ThreadPool& pool, const Slots<T>& slots) {
   std::vector<Tile> tiles;
-  if (!slots.table.name.empty() && slots.table.gradient != nullptr) {
-    const rows::TouchedRows<T>& touched = *slots.table.gradient;
-    cut_range(Tile::kTable, 0, touched.count(), rows_per_tile(touched.dim), tiles);
+  for (std::size_t i = 0; i < slots.tables.size(); ++i) {
+    const rows::TouchedRows<T>* touched = slots.tables[i].gradient;
+    if (touched == nullptr) continue;
+    cut_range(table_number(static_cast<std::int64_t>(i)), 0, touched->count(),
+              rows_per_tile(touched->dim), tiles);
   }
   cut_dense_slots(slots, tiles);
   std::vector<double> sums(tiles.size());

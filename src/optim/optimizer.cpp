@@ -55,19 +55,22 @@ void check_touched_rows(const TableSlot<T>& table) {
   }
 }
 
-/// The pad row must be in the table or in the slot that is named, or it would be moved.
+/// The pad row must be in the slot that is named, or it would be moved.
 template <Real T>
 void check_pad(const Slots<T>& slots) {
   if (slots.pad_id == kNoId) return;
-  std::int64_t rows = slots.table.name.empty() ? 0 : slots.table.value.extent(0);
+  std::int64_t rows = 0;
+  for (const TableSlot<T>& table : slots.tables) {
+    if (table.name == slots.pad_slot) rows = table.value.extent(0);
+  }
   for (const DenseSlot<T>& slot : slots.dense) {
     if (slot.name == slots.pad_slot && slots.dim > 0) rows = slot.value.size() / slots.dim;
   }
   if (slots.pad_id >= 0 && slots.pad_id < rows) return;
   throw Error(
       ErrorKind::argument,
-      fmt::format("optimizer: the pad row is {}, expected a row of the table slot or of the "
-                  "dense slot named by pad_slot (\"{}\", {} rows)",
+      fmt::format("optimizer: the pad row is {}, expected a row of the slot named by pad_slot "
+                  "(\"{}\", {} rows)",
                   slots.pad_id, slots.pad_slot, rows));
 }
 
@@ -132,15 +135,15 @@ void validate(const OptimizerConfig& config) {
 template <Real T>
 Optimizer<T>::Optimizer(const OptimizerConfig& config, const Slots<T>& slots) : config_(config) {
   validate(config);
-  if (config.row_updates == RowUpdates::lazy && slots.table.name.empty()) {
+  if (config.row_updates == RowUpdates::lazy && slots.tables.empty()) {
     throw Error(ErrorKind::argument,
                 "--row-updates lazy needs an untied head: a tied table is also the head and gets a "
                 "gradient in every row at every step; use --row-updates dense or leave --tied out");
   }
   check_pad(slots);
-  if (!slots.table.name.empty()) {
-    table_ = make_state(slots.table.name, slots.table.value.size(), slots.table.value.extent(1),
-                        config.weight_decay);
+  for (const TableSlot<T>& table : slots.tables) {
+    tables_.push_back(
+        make_state(table.name, table.value.size(), table.value.extent(1), config.weight_decay));
   }
   for (const DenseSlot<T>& slot : slots.dense) {
     if (slot.row_width > 0 && slot.value.size() % slot.row_width != 0) {
@@ -186,13 +189,20 @@ void Optimizer<T>::check_slots(const Slots<T>& slots) const {
     throw Error(ErrorKind::shape, fmt::format("optimizer: got {} dense slots, expected {}",
                                               slots.dense.size(), dense_.size()));
   }
-  check(table_, slots.table.name, slots.table.value.size(), slots.table.value.size());
-  check_touched_rows(slots.table);
-  if (slots.table.unsummed.plan != nullptr && !sums_rows(config_)) {
-    throw Error(ErrorKind::argument,
-                fmt::format("optimizer, {}: got a gradient that is not summed, expected touched "
-                            "rows: {} needs whole rows",
-                            slots.table.name, optimizer_name(config_.kind)));
+  if (slots.tables.size() != tables_.size()) {
+    throw Error(ErrorKind::shape, fmt::format("optimizer: got {} tables, expected {}",
+                                              slots.tables.size(), tables_.size()));
+  }
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    const TableSlot<T>& table = slots.tables[i];
+    check(tables_[i], table.name, table.value.size(), table.value.size());
+    check_touched_rows(table);
+    if (table.unsummed.plan != nullptr && !sums_rows(config_)) {
+      throw Error(ErrorKind::argument,
+                  fmt::format("optimizer, {}: got a gradient that is not summed, expected touched "
+                              "rows: {} needs whole rows",
+                              table.name, optimizer_name(config_.kind)));
+    }
   }
   for (std::size_t i = 0; i < dense_.size(); ++i) {
     const DenseSlot<T>& slot = slots.dense[i];
@@ -203,13 +213,14 @@ void Optimizer<T>::check_slots(const Slots<T>& slots) const {
 template <Real T>
 void Optimizer<T>::cut_tiles(const Slots<T>& slots) {
   tiles_.clear();
-  if (!slots.table.name.empty()) {
-    const std::int64_t touched =
-        slots.table.gradient == nullptr ? 0 : slots.table.gradient->count();
+  for (std::size_t i = 0; i < slots.tables.size(); ++i) {
+    const TableSlot<T>& table = slots.tables[i];
+    const std::int64_t touched = table.gradient == nullptr ? 0 : table.gradient->count();
     // Lazy and unsummed: no tile, the rows are moved while they are summed.
     const std::int64_t rows =
-        config_.row_updates == RowUpdates::lazy ? touched : slots.table.value.extent(0);
-    cut_range(Tile::kTable, 0, rows, rows_per_tile(slots.table.value.extent(1)), tiles_);
+        config_.row_updates == RowUpdates::lazy ? touched : table.value.extent(0);
+    cut_range(table_number(static_cast<std::int64_t>(i)), 0, rows,
+              rows_per_tile(table.value.extent(1)), tiles_);
   }
   cut_dense_slots(slots, tiles_);
 }
@@ -230,20 +241,32 @@ void Optimizer<T>::step(base::ThreadPool& pool, const Slots<T>& slots, double lr
   step.adamw.bias_correction1 = 1 - std::pow(config_.beta1, static_cast<double>(steps_));
   step.adamw.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(steps_));
   cut_tiles(slots);
-  move_unsummed_rows(pool, step, slots);
+  for (std::size_t i = 0; i < slots.tables.size(); ++i) {
+    const TableSlot<T>& table = slots.tables[i];
+    move_unsummed_rows(pool, step, table, tables_[i], pad_of(slots, table.name));
+  }
   pool.parallel_for(static_cast<std::int64_t>(tiles_.size()), [&](std::int64_t i) {
-    const Tile& tile = tiles_[static_cast<std::size_t>(i)];
-    if (tile.slot != Tile::kTable) {
-      const auto number = static_cast<std::size_t>(tile.slot);
-      const DenseSlot<T>& slot = slots.dense[number];
-      move_values(step, dense_[number], tile.begin, tile.end - tile.begin,
-                  slot.gradient.data() + tile.begin, slot.value.data() + tile.begin);
-    } else if (config_.row_updates == RowUpdates::lazy) {
-      move_touched_rows(step, slots, tile);
-    } else {
-      move_all_rows(step, slots, tile);
-    }
+    move_tile(step, slots, tiles_[static_cast<std::size_t>(i)]);
   });
+}
+
+template <Real T>
+void Optimizer<T>::move_tile(const Step& step, const Slots<T>& slots, const Tile& tile) {
+  if (tile.slot >= 0) {
+    const auto number = static_cast<std::size_t>(tile.slot);
+    const DenseSlot<T>& slot = slots.dense[number];
+    move_values(step, dense_[number], tile.begin, tile.end - tile.begin,
+                slot.gradient.data() + tile.begin, slot.value.data() + tile.begin);
+    return;
+  }
+  const auto number = static_cast<std::size_t>(table_number(tile.slot));
+  const TableSlot<T>& table = slots.tables[number];
+  const Id pad = pad_of(slots, table.name);
+  if (config_.row_updates == RowUpdates::lazy) {
+    move_touched_rows(step, table, tables_[number], pad, tile);
+  } else {
+    move_all_rows(step, table, tables_[number], pad, tile);
+  }
 }
 
 /// Moves values [begin, begin + size) of one slot; `gradient` (null: zeros) and `value` point at
@@ -276,13 +299,12 @@ void Optimizer<T>::move_values(const Step& step, SlotState& state, std::int64_t 
 /// Rows [tile.begin, tile.end): those of the gradient with it (unsummed: move_unsummed_rows moves
 /// them), the others with zeros.
 template <Real T>
-void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const Tile& tile) {
-  const rows::TouchedRows<T>* touched = slots.table.gradient;
-  const std::vector<Id>& ids = touched_ids(slots.table);
+void Optimizer<T>::move_all_rows(const Step& step, const TableSlot<T>& table, SlotState& state,
+                                 Id pad, const Tile& tile) const {
+  const std::vector<Id>& ids = touched_ids(table);
   const auto count = static_cast<std::int64_t>(ids.size());
-  const std::int64_t dim = slots.table.value.extent(1);
-  const std::int64_t pad = slots.pad_id;
-  T* table = slots.table.value.data();
+  const std::int64_t dim = table.value.extent(1);
+  T* const values = table.value.data();
   std::int64_t u = std::lower_bound(ids.begin(), ids.end(), tile.begin) - ids.begin();
   for (std::int64_t row = tile.begin; row < tile.end;) {
     const std::int64_t next = u < count ? ids[static_cast<std::size_t>(u)] : tile.end;
@@ -290,15 +312,16 @@ void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const 
     if (row == pad) {
       if (next == row) ++u;
     } else if (next == row) {
-      length = run_length(ids, u, std::min(count, u + tile.end - row), slots.pad_id);
-      if (slots.table.unsummed.plan == nullptr) {
-        move_values(step, table_, row * dim, length * dim, touched->row(u), table + row * dim);
+      length = run_length(ids, u, std::min(count, u + tile.end - row), pad);
+      if (table.unsummed.plan == nullptr) {
+        move_values(step, state, row * dim, length * dim, table.gradient->row(u),
+                    values + row * dim);
       }
       u += length;
     } else {
       length = std::min(next, tile.end) - row;
       if (row < pad && pad < row + length) length = pad - row;
-      move_values(step, table_, row * dim, length * dim, nullptr, table + row * dim);
+      move_values(step, state, row * dim, length * dim, nullptr, values + row * dim);
     }
     row += length;
   }
@@ -307,33 +330,34 @@ void Optimizer<T>::move_all_rows(const Step& step, const Slots<T>& slots, const 
 /// Sums the rows of an unsummed gradient and moves each at once.
 template <Real T>
 void Optimizer<T>::move_unsummed_rows(base::ThreadPool& pool, const Step& step,
-                                      const Slots<T>& slots) {
-  const UnsummedRows<T>& unsummed = slots.table.unsummed;
+                                      const TableSlot<T>& table, SlotState& state, Id pad) const {
+  const UnsummedRows<T>& unsummed = table.unsummed;
   if (unsummed.plan == nullptr) return;
-  const std::int64_t dim = slots.table.value.extent(1);
-  T* const table = slots.table.value.data();
+  const std::int64_t dim = table.value.extent(1);
+  T* const values = table.value.data();
   rows::visit_row_sums<T>(
       pool, *unsummed.plan, unsummed.d_out,
       [&](std::int64_t u, std::int64_t column, std::int64_t width, const T* sums) {
         const Id row = unsummed.plan->ids[static_cast<std::size_t>(u)];
-        if (row == slots.pad_id) return;
+        if (row == pad) return;
         const std::int64_t begin = row * dim + column;
-        move_values(step, table_, begin, width, sums, table + begin);
+        move_values(step, state, begin, width, sums, values + begin);
       });
 }
 
 /// Touched rows [tile.begin, tile.end) of the gradient.
 template <Real T>
-void Optimizer<T>::move_touched_rows(const Step& step, const Slots<T>& slots, const Tile& tile) {
-  const rows::TouchedRows<T>& touched = *slots.table.gradient;
+void Optimizer<T>::move_touched_rows(const Step& step, const TableSlot<T>& table, SlotState& state,
+                                     Id pad, const Tile& tile) const {
+  const rows::TouchedRows<T>& touched = *table.gradient;
   const std::int64_t dim = touched.dim;
   for (std::int64_t u = tile.begin; u < tile.end;) {
     const Id row = touched.ids[static_cast<std::size_t>(u)];
     std::int64_t length = 1;
-    if (row != slots.pad_id) {
-      length = run_length(touched.ids, u, tile.end, slots.pad_id);
-      move_values(step, table_, row * dim, length * dim, touched.row(u),
-                  slots.table.value.data() + row * dim);
+    if (row != pad) {
+      length = run_length(touched.ids, u, tile.end, pad);
+      move_values(step, state, row * dim, length * dim, touched.row(u),
+                  table.value.data() + row * dim);
     }
     u += length;
   }
@@ -349,7 +373,7 @@ std::vector<typename Optimizer<T>::StateTensor> Optimizer<T>::state() {
     if (state.first.size() > 0) tensors.push_back({state.name + first, state.first.view()});
     if (state.second.size() > 0) tensors.push_back({state.name + ".moment2", state.second.view()});
   };
-  append(table_);
+  for (SlotState& state : tables_) append(state);
   for (SlotState& state : dense_) append(state);
   return tensors;
 }

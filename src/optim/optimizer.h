@@ -80,7 +80,7 @@ class Optimizer {
     std::string name;
     base::View1<T> values;
   };
-  /// The table's first, then the dense slots' in order. With steps() it is the whole state.
+  /// The tables' first, then the dense slots' in order. With steps() it is the whole state.
   std::vector<StateTensor> state();
 
  private:
@@ -104,13 +104,17 @@ class Optimizer {
   void cut_tiles(const Slots<T>& slots);
   void move_values(const Step& step, SlotState& state, std::int64_t begin, std::int64_t size,
                    const T* gradient, T* value) const;
-  void move_all_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
-  void move_touched_rows(const Step& step, const Slots<T>& slots, const Tile& tile);
-  void move_unsummed_rows(base::ThreadPool& pool, const Step& step, const Slots<T>& slots);
+  void move_tile(const Step& step, const Slots<T>& slots, const Tile& tile);
+  void move_all_rows(const Step& step, const TableSlot<T>& table, SlotState& state, Id pad,
+                     const Tile& tile) const;
+  void move_touched_rows(const Step& step, const TableSlot<T>& table, SlotState& state, Id pad,
+                         const Tile& tile) const;
+  void move_unsummed_rows(base::ThreadPool& pool, const Step& step, const TableSlot<T>& table,
+                          SlotState& state, Id pad) const;
 
   OptimizerConfig config_;
   std::int64_t steps_ = 0;
-  SlotState table_;
+  std::vector<SlotState> tables_;
   std::vector<SlotState> dense_;
   std::vector<Tile> tiles_;
 };

@@ -32,11 +32,12 @@ struct UnsummedRows {
   base::View2<const T> d_out;               ///< [N, D]
 };
 
-/// The table of an untied model: its gradient is touched rows, or rows yet to be summed.
+/// A table of which a step reads some rows (the embedding of an untied model, the head under a
+/// sampled loss): its gradient is touched rows, or rows yet to be summed.
 template <Real T>
 struct TableSlot {
-  std::string name;      ///< empty: no such slot (tied: the table is a DenseSlot)
-  base::View2<T> value;  ///< [V, D]
+  std::string name;
+  base::View2<T> value;                            ///< [V, D]
   const rows::TouchedRows<T>* gradient = nullptr;  ///< null: no row was read, or `unsummed` has it
   UnsummedRows<T> unsummed = {};                   ///< in place of `gradient`
 };
@@ -45,22 +46,26 @@ struct TableSlot {
 /// Slots serves every step.
 template <Real T>
 struct Slots {
-  TableSlot<T> table;
+  std::vector<TableSlot<T>> tables;
   std::vector<DenseSlot<T>> dense;
-  /// The pad row, kNoId if none. In `table`, or in the dense slot named `pad_slot` (tied), it is
+  /// The pad row, kNoId if none. In the slot named `pad_slot`, a table or (tied) a dense one, it is
   /// never moved: not by gradient, decay or momentum.
   Id pad_id = kNoId;
   std::string pad_slot;
   std::int64_t dim = 0;  ///< D, width of the pad row in `pad_slot`
 };
 
-/// A piece of work of one thread: values of a dense slot, or rows of the table.
+/// A piece of work of one thread: values of a dense slot, or rows of a table.
 struct Tile {
-  static constexpr std::int64_t kTable = -1;
-  std::int64_t slot = kTable;
+  std::int64_t slot = 0;  ///< a dense slot's number, or table_number()
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
+
+/// A table as the slot of a tile: -1 for the first, -2 for the second. Its own inverse.
+inline std::int64_t table_number(std::int64_t table_or_slot) {
+  return -1 - table_or_slot;
+}
 
 /// Values a tile holds at most (a row stays whole). Fixed: sums over tiles depend on it.
 inline constexpr std::int64_t kTileValues = 16384;
@@ -78,6 +83,12 @@ inline std::int64_t rows_per_tile(std::int64_t dim) {
   return std::max<std::int64_t>(1, kTileValues / std::max<std::int64_t>(1, dim));
 }
 
+/// The row of the slot of this name that never moves, or kNoId.
+template <Real T>
+Id pad_of(const Slots<T>& slots, const std::string& name) {
+  return name == slots.pad_slot ? slots.pad_id : kNoId;
+}
+
 /// Cuts every dense slot in tiles, the pad row left out.
 template <Real T>
 void cut_dense_slots(const Slots<T>& slots, std::vector<Tile>& tiles) {
@@ -86,7 +97,7 @@ void cut_dense_slots(const Slots<T>& slots, std::vector<Tile>& tiles) {
     const auto number = static_cast<std::int64_t>(i);
     const std::int64_t grain =
         slot.row_width > 0 ? rows_per_tile(slot.row_width) * slot.row_width : kTileValues;
-    if (slots.pad_id != kNoId && slot.name == slots.pad_slot) {
+    if (pad_of(slots, slot.name) != kNoId) {
       const std::int64_t pad = slots.pad_id * slots.dim;
       cut_range(number, 0, pad, grain, tiles);
       cut_range(number, pad + slots.dim, slot.value.size(), grain, tiles);

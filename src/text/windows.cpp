@@ -126,6 +126,20 @@ void fill_batch(const TokenStream& stream, const WindowPlan& plan,
   }
 }
 
+std::vector<std::int64_t> count_ids(const TokenStream& stream, const WindowPlan& plan,
+                                    std::int64_t vocab_size) {
+  constexpr std::int64_t kChunk = 1 << 16;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocab_size));
+  std::vector<Id> ids;
+  for (std::int64_t at = plan.first(); at < plan.last(); at += kChunk) {
+    ids.resize(static_cast<std::size_t>(std::min(kChunk, plan.last() - at)));
+    stream.read(at, ids);
+    check_ids({ids.data(), {static_cast<std::int64_t>(ids.size())}}, vocab_size, nullptr);
+    for (const Id id : ids) ++counts[static_cast<std::size_t>(id)];
+  }
+  return counts;
+}
+
 void prefetch_batch(const TokenStream& stream, const WindowPlan& plan,
                     std::span<const std::int64_t> indices) {
   for (const std::int64_t index : indices) {

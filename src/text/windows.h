@@ -41,6 +41,8 @@ class WindowPlan {
   std::int64_t size() const { return size_; }  ///< number of windows
   Window at(std::int64_t i) const;
   const WindowOptions& options() const { return options_; }
+  std::int64_t first() const { return first_; }  ///< of the range of tokens
+  std::int64_t last() const { return last_; }    ///< behind the range of tokens
 
   std::int64_t labels() const { return labels_; }  ///< predicted tokens, all windows
   std::int64_t tokens() const { return tokens_; }  ///< tokens of the range
@@ -97,6 +99,11 @@ struct Batch {
 /// from lengths, never from ids, so an <eos> that shares the pad's id keeps its label.
 void fill_batch(const TokenStream& stream, const WindowPlan& plan,
                 std::span<const std::int64_t> indices, Batch& batch);
+
+/// How often each id occurs in the plan's range of tokens: [V], read once from end to end. Throws
+/// Error(index) on an id outside the vocabulary.
+std::vector<std::int64_t> count_ids(const TokenStream& stream, const WindowPlan& plan,
+                                    std::int64_t vocab_size);
 
 /// Says that these windows are filled soon (TokenStream::prefetch).
 void prefetch_batch(const TokenStream& stream, const WindowPlan& plan,

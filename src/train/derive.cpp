@@ -1,11 +1,44 @@
 #include "train/derive.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include "context/mixer.h"
+#include "lexirow/error.h"
 #include "train/presets.h"
 
 namespace lexirow::train {
+
+std::int64_t negatives_of(const Settings& settings) {
+  if (settings.loss == "full" || settings.loss == "auto") return 0;
+  constexpr std::string_view kSampled = "sampled:";
+  std::int64_t count = 0;
+  const char* const end = settings.loss.data() + settings.loss.size();
+  if (settings.loss.starts_with(kSampled)) {
+    const auto read = std::from_chars(settings.loss.data() + kSampled.size(), end, count);
+    if (read.ec == std::errc() && read.ptr == end && count > 0) return count;
+  }
+  throw Error(
+      ErrorKind::argument,
+      fmt::format("--loss: got \"{}\", expected full, sampled:K with K of 1 or more (such as "
+                  "sampled:512), or auto",
+                  settings.loss));
+}
+
+std::string choose_loss(std::int64_t vocab_size, Settings& settings) {
+  constexpr std::int64_t kLargestFull = 8192;
+  constexpr const char* kAutomatic = "sampled:512";
+  if (settings.loss != "auto") return "";
+  settings.loss = vocab_size > kLargestFull ? kAutomatic : "full";
+  if (settings.loss == "full") return "";
+  return fmt::format(
+      "loss: {} of {} tokens for each batch (--loss full scores all of them); held-out losses are "
+      "always of all",
+      kAutomatic, vocab_size);
+}
 
 logits::MlpForm mlp_form(const Settings& settings) {
   logits::MlpForm form;

@@ -16,6 +16,10 @@ namespace lexirow::train {
 
 // What the settings mean to each folder. They are validated already.
 
+/// K of the loss sampled:K; 0 for full and auto. Throws Error(argument) on another loss.
+std::int64_t negatives_of(const Settings& settings);
+/// Decides what the loss auto is for a vocabulary, in words where it is not full; else empty.
+std::string choose_loss(std::int64_t vocab_size, Settings& settings);
 /// The hidden layers. Throws Error(argument) for an activation that there is not.
 logits::MlpForm mlp_form(const Settings& settings);
 model::ModelConfig model_config(const Settings& settings, const text::Tokenizer& tokenizer);

@@ -12,16 +12,20 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
   const std::vector<model::NamedTensor<T>> dense = gradients.dense.tensors();
   for (const model::NamedTensor<T>& value : parameters.tensors()) {
     const bool is_table = value.values.data() == table;
+    if (is_table) slots.pad_slot = value.name;
     if (is_table && !config.tied) {
-      slots.table = {value.name, parameters.token_embedding(), &gradients.rows};
+      slots.tables.push_back({value.name, parameters.token_embedding(), &gradients.rows});
       continue;
     }
     const auto gradient = std::find_if(dense.begin(), dense.end(), [&](const auto& candidate) {
       return candidate.name == value.name;
     });
+    if (gradient == dense.end()) {  // the head under a sampled loss
+      slots.tables.push_back({value.name, parameters.head_weight(), &gradients.head_rows});
+      continue;
+    }
     slots.dense.push_back({value.name, value.values, gradient->values,
                            is_table ? config.dim : std::int64_t{0}, value.shape.size() == 1});
-    if (is_table) slots.pad_slot = value.name;
   }
   slots.pad_id = config.pad_id;
   slots.dim = config.dim;
@@ -31,8 +35,12 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
 template <Real T>
 void take_unsummed_rows(const model::Workspace<T>& workspace, std::int64_t ids_count,
                         optim::Slots<T>& slots) {
-  slots.table.gradient = nullptr;
-  slots.table.unsummed = {&workspace.plan, workspace.d_hidden.view(ids_count, slots.dim)};
+  slots.tables[0].gradient = nullptr;
+  slots.tables[0].unsummed = {&workspace.plan, workspace.d_hidden.view(ids_count, slots.dim)};
+  if (slots.tables.size() == 1) return;
+  const model::SampledHeadWorkspace<T>& head = workspace.sampled_head;
+  slots.tables[1].gradient = nullptr;
+  slots.tables[1].unsummed = {&head.plan, head.d_rows.view(head.count(), slots.dim)};
 }
 
 template optim::Slots<float> model_slots(const model::ModelConfig&, model::Parameters<float>&,

@@ -131,7 +131,10 @@ void OutputFolder::set_old_model_aside() {
   files::make_folder(training_of(path_));
   lock();  // throws where a run is at work in it
   lock_.reset();
-  set_aside_ = fmt::format("{}.replaced-{}", path_, getpid());
+  // A number of this process is not enough: in a container every run may have the same one.
+  const std::string name = fmt::format("{}.replaced-{}", path_, getpid());
+  set_aside_ = name;
+  for (int i = 2; files::exists(set_aside_); ++i) set_aside_ = fmt::format("{}-{}", name, i);
   std::error_code error;
   fs::rename(path_, set_aside_, error);
   if (!error) return;

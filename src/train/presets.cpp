@@ -144,6 +144,7 @@ void validate_model(const Settings& settings) {
                       settings.mixer, blocks));
   require(!settings.skip || settings.hidden > 0,
           "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
+  negatives_of(settings);
   const logits::MlpForm form = mlp_form(settings);
   logits::validate(form);
   require(settings.hidden > 0 || form == logits::MlpForm(),

@@ -89,6 +89,9 @@ std::vector<SettingField> data_and_training_fields() {
       {"epochs", &S::epochs, "Training", "X", "passes over the text at most (0: no limit)", kFree},
       {"minutes", &S::minutes, "Training", "X",
        "time at most; a probe turns it into steps (0: no limit)", kFree},
+      {"loss", &S::loss, "Training", "full|sampled:K|auto",
+       "softmax over the vocabulary, or over each label and K tokens drawn for the batch (auto: "
+       "sampled above 8192 tokens)"},
       {"optimizer", &S::optimizer, "Training", "adamw|sgd|adagrad|adagrad-row",
        "how gradients become steps"},
       {"momentum", &S::momentum, "Training", "X", "sgd: share of the last step kept"},

@@ -47,6 +47,7 @@ struct Settings {
   double epochs = 0;          ///< 0: no limit by epochs
   double minutes = 0;         ///< 0: no limit by time
 
+  std::string loss = "full";  ///< full, sampled:K with K negatives a batch, auto: by vocabulary
   std::string optimizer = "adamw";
   double momentum = 0;
   std::string row_updates = "dense";

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "context/mixer.h"
+#include "train/derive.h"
 #include "train/presets.h"
 
 namespace lexirow::train {
@@ -41,10 +42,15 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   Sizes sizes;
   sizes.parameters = table + dense;
   sizes.weight_bytes = base::checked_product({sizes.parameters, kFloat}, "weights");
-  const std::int64_t touched = config.tied ? table : std::min(v, n) * d;
+  // Under a sampled loss the head is a table too, of which a batch reads some rows.
+  const std::int64_t negatives = negatives_of(settings);
+  const bool head_is_table = negatives > 0 && !config.tied;
+  std::int64_t touched = config.tied ? table : std::min(v, n) * d;
+  if (head_is_table) touched += std::min(v, n + negatives) * d - table;
   sizes.gradient_bytes = base::checked_product({dense + touched, kFloat}, "gradients");
-  // adagrad-row keeps one value for each row of the table, tied or not.
-  const std::int64_t row_values = settings.optimizer == "adagrad-row" ? table - v : 0;
+  // adagrad-row keeps one value for each row of a table, tied or not.
+  const std::int64_t row_values =
+      settings.optimizer == "adagrad-row" ? (head_is_table ? 2 : 1) * (table - v) : 0;
   sizes.moment_bytes = base::checked_product(
       {states_per_value(settings), sizes.parameters - row_values, kFloat}, "optimizer state");
   // Rows, context and the head's input, each with its gradient; of a hidden layer its sums, their
@@ -53,6 +59,11 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   const std::int64_t of_gradients = (mlp.residual ? h : 0) + (mlp.norms() > 0 ? h : 0);
   const std::int64_t width = 2 * (d + f + d) + of_layers + of_gradients;
   sizes.activation_bytes = base::checked_product({n, width, kFloat}, "activations");
+  if (negatives > 0) {  // the head's rows that are read and their gradient; the scores
+    sizes.activation_bytes +=
+        base::checked_product({n + negatives, 2 * d, kFloat}, "rows of the head") +
+        base::checked_product({n, negatives, kFloat}, "scores of the negatives");
+  }
   sizes.training_bytes =
       sizes.weight_bytes + sizes.gradient_bytes + sizes.moment_bytes + sizes.activation_bytes;
   return sizes;

@@ -143,6 +143,8 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   if (!text::is_tokenizer_form(settings.tokenizer)) {
     agree_with_tokenizer(settings, request.given, *tokenizer);
   }
+  const std::string loss_choice = choose_loss(tokenizer->vocab_size(), settings);
+  if (!loss_choice.empty()) events.notice(loss_choice);
   store::ModelFolder folder = new_model(output.path(), corpus, tokenizer, settings, events.notice);
   const PreparedCorpus prepared =
       prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);

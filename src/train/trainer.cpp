@@ -16,6 +16,10 @@ namespace {
 // A loss this many times that of guessing evenly, and of the first step, does not come back.
 constexpr double kDiverged = 20;
 
+// Negatives are drawn by their counts to this power: as often as in the text, to the eye of the
+// corrected loss the best estimate of the softmax.
+constexpr double kCountPower = 1;
+
 }  // namespace
 
 Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelFolder& folder,
@@ -25,12 +29,15 @@ Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelF
       folder_(folder),
       stream_(stream),
       plan_(plan),
-      gradients_(folder.config) {
+      gradients_(folder.config, negatives_of(settings) > 0) {
   const optim::OptimizerConfig config = optimizer_config(settings_);
   optimizer_ = std::make_unique<optim::Optimizer<float>>(config, slots());
   // The norm that clips needs all rows before the first one moves.
   gradients_.leave_rows = !folder.config.tied && settings_.clip == 0 && optim::sums_rows(config);
   if (settings_.patience > 0) best_ = folder_.parameters;
+  if (negatives_of(settings_) == 0) return;
+  sampler_ = loss::NegativeSampler(text::count_ids(stream_, plan_, folder_.config.vocab_size),
+                                   negatives_of(settings_), kCountPower);
 }
 
 void Trainer::draw() {
@@ -102,6 +109,10 @@ void Trainer::check_loss(const loss::LossSum& loss) const {
 void Trainer::step() {
   next_batch();
   model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+  if (negatives_of(settings_) > 0) {
+    sampler_.draw(static_cast<std::uint64_t>(settings_.seed), state_.step, negatives_);
+    view.negatives = &negatives_;
+  }
   view.dropout = {true, static_cast<std::uint64_t>(settings_.seed),
                   static_cast<std::uint64_t>(state_.step)};
   gradients_.clear();

@@ -80,6 +80,8 @@ class Trainer {
   model::Parameters<float> best_;
   std::unique_ptr<optim::Optimizer<float>> optimizer_;
   model::Workspace<float> workspace_;
+  loss::NegativeSampler sampler_;  // of a sampled loss
+  loss::Negatives negatives_;
   text::Batch batch_;
   std::vector<std::int64_t> indices_;
   double learning_rate_ = 0;

@@ -70,6 +70,7 @@ const std::vector<OptionCase> kCases = {
     {"epochs", "--epochs 1", "--steps 300", model},
     {"optimizer", "--optimizer sgd", "", model},
     {"momentum", "--momentum 0.9", "--optimizer sgd", model},
+    {"loss", "--loss sampled:2", "", model},
     {"row-updates", "--row-updates lazy", "", model},
     {"lr", "--lr 0.01", "", model},
     {"weight-decay", "--weight-decay 0.5", "", model},

@@ -294,5 +294,24 @@ TEST(Verbs, TakeWordsThatLookLikeOptionsOrLists) {
   EXPECT_EQ(place.run("lexirow near model -k 2 --json -- a").json()["neighbours"].size(), 2U);
 }
 
+TEST(Eval, MeasuresATableByWordLists) {
+  const Place place;
+  place.write("v.vec", "4 2\nsun 1 0\nmoon 1 0.1\nfish 0 1\nbird 0.3 1\n");
+  place.write("pairs", "sun\tmoon\t9\nSun\tfish\t1\nsun\tbird\t2\nsun\tcomet\t4\n");
+  const Outcome text = place.run("lexirow eval v.vec --similarity pairs");
+  EXPECT_EQ(text.out, "Spearman 1.0000 over the 3 pairs found of 4\n");
+  EXPECT_NE(text.err.find("1 word without a row: comet"), std::string::npos) << text.err;
+  const Json json = place.run("lexirow eval v.vec --similarity pairs --json").json();
+  EXPECT_DOUBLE_EQ(json["spearman"].get<double>(), 1);
+  EXPECT_EQ(json["found"], 3);
+  EXPECT_EQ(json["missing"], Json({"comet"}));
+  place.write("questions", ": light\nsun moon fish bird\n");
+  const Json analogy = place.run("lexirow eval v.vec --analogy questions --json").json();
+  EXPECT_EQ(analogy["asked"], 1);
+  EXPECT_EQ(analogy["sections"][0]["section"], "light");
+  EXPECT_EQ(place.run("lexirow eval v.vec pairs --similarity pairs").code, 2);
+  EXPECT_EQ(place.run("lexirow eval v.vec --similarity pairs --analogy questions").code, 2);
+}
+
 }  // namespace
 }  // namespace lexirow::cli_test

@@ -133,7 +133,7 @@ std::vector<T> logits_of(const ModelConfig& config, const Parameters<T>& paramet
   return logits_of(config, parameters, batch, pool);
 }
 
-/// The gradient of a parameter by name, the touched rows spread over the table.
+/// The gradient of a parameter by name, touched rows spread over the table or the head.
 template <Real T>
 std::vector<T> gradient_of(const ModelConfig& config, const Gradients<T>& gradients,
                            const std::string& name) {
@@ -141,9 +141,11 @@ std::vector<T> gradient_of(const ModelConfig& config, const Gradients<T>& gradie
     if (tensor.name == name) return {tensor.values.begin(), tensor.values.end()};
   }
   std::vector<T> table(static_cast<std::size_t>(config.vocab_size * config.dim));
-  for (std::int64_t u = 0; u < gradients.rows.count(); ++u) {
-    std::copy_n(gradients.rows.row(u), config.dim,
-                table.data() + gradients.rows.ids[static_cast<std::size_t>(u)] * config.dim);
+  const rows::TouchedRows<T>& touched =
+      name == "lm_head.weight" ? gradients.head_rows : gradients.rows;
+  for (std::int64_t u = 0; u < touched.count(); ++u) {
+    std::copy_n(touched.row(u), config.dim,
+                table.data() + touched.ids[static_cast<std::size_t>(u)] * config.dim);
   }
   return table;
 }

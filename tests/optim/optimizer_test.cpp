@@ -434,6 +434,36 @@ TEST(OptimizerErrors, SettingsThatDoNotFitAreRefused) {
   expect_error(ErrorKind::argument, "expected dense or lazy", [] { parse_row_updates("eager"); });
 }
 
+TEST(Optimizer, SeveralTablesMoveAsEachWouldAlone) {
+  base::ThreadPool pool(2);
+  for (const RowUpdates updates : {RowUpdates::dense, RowUpdates::lazy}) {
+    for (const OptimizerConfig& config : all_configs(updates)) {
+      Subject<float> one(9, 4), other(7, 4), one_alone(9, 4), other_alone(7, 4);
+      const auto both = [&] {
+        Slots<float> slots = one.untied(2);
+        slots.tables.push_back(other.untied().tables[0]);
+        slots.tables[1].name = "head";
+        return slots;
+      };
+      Optimizer<float> together(config, both());
+      Optimizer<float> first(config, one_alone.untied(2));
+      Optimizer<float> second(config, other_alone.untied());
+      for (std::uint64_t step = 1; step <= 3; ++step) {
+        for (Subject<float>* subject : {&one, &one_alone}) subject->draw_gradients(step, {1, 2, 8});
+        for (Subject<float>* subject : {&other, &other_alone}) {
+          subject->draw_gradients(step + 9, {0, 2});
+        }
+        together.step(pool, both(), 0.1, 0.5F);
+        first.step(pool, one_alone.untied(2), 0.1, 0.5F);
+        second.step(pool, other_alone.untied(), 0.1, 0.5F);
+      }
+      EXPECT_EQ(one.parameters(), one_alone.parameters()) << describe(config);
+      EXPECT_TRUE(std::equal(other.table.begin(), other.table.end(), other_alone.table.begin()))
+          << describe(config);
+    }
+  }
+}
+
 TEST(OptimizerErrors, AStepThatDoesNotFitIsRefusedBeforeAnythingMoves) {
   base::ThreadPool pool(1);
   Subject<float> subject(6, 4);

@@ -48,10 +48,11 @@ struct Subject {
   /// The table as touched rows (untied).
   Slots<T> untied(Id pad_id = kNoId) {
     Slots<T> slots;
-    slots.table = {"table", table.view(vocab_size_, dim_), &touched};
+    slots.tables = {{"table", table.view(vocab_size_, dim_), &touched}};
     slots.dense = {{"weight", weight.view(), d_weight.view(), 0},
                    {"bias", bias.view(), d_bias.view(), 0}};
     slots.pad_id = pad_id;
+    slots.pad_slot = pad_id == kNoId ? "" : "table";
     slots.dim = dim_;
     return slots;
   }

@@ -54,11 +54,11 @@ TYPED_TEST(RowsLeftUnsummed, AreMovedAsBySummingFirst) {
           const base::View2<const T> gradient(d_out.data(), {count, dim});
           rows::lookup_backward<T>(pool, plan, gradient, touched);
           Slots<T> slots = summed.untied();
-          slots.table.gradient = &touched;
+          slots.tables[0].gradient = &touched;
           in_two.step(pool, slots, 0.02, T(1));
           slots = unsummed.untied();
-          slots.table.gradient = nullptr;
-          slots.table.unsummed = {&plan, gradient};
+          slots.tables[0].gradient = nullptr;
+          slots.tables[0].unsummed = {&plan, gradient};
           at_once.step(pool, slots, 0.02, T(1));
         }
         EXPECT_EQ(summed.parameters(), unsummed.parameters()) << describe(config) << " D " << dim;
@@ -79,8 +79,8 @@ TEST(RowsLeftUnsummedErrors, AreRefusedWhereWholeRowsAreNeeded) {
   rows::ScatterPlan plan;
   rows::make_scatter_plan({ids.data(), {2}}, {}, 5, kNoId, plan);
   Slots<float> slots = subject.untied();
-  slots.table.gradient = nullptr;
-  slots.table.unsummed = {&plan, {d_out.data(), {2, 2}}};
+  slots.tables[0].gradient = nullptr;
+  slots.tables[0].unsummed = {&plan, {d_out.data(), {2, 2}}};
   EXPECT_THROW(optimizer.step(pool, slots, 0.1, 1.0F), Error);
 }
 

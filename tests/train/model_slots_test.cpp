@@ -41,13 +41,27 @@ TEST(ModelSlots, AnUntiedTableStepsByTouchedRows) {
   model::Parameters<float> parameters(config);
   model::Gradients<float> gradients(config);
   const optim::Slots<float> slots = model_slots(config, parameters, gradients);
-  EXPECT_EQ(slots.table.name, "token_embedding.weight");
-  EXPECT_EQ(slots.table.value.data(), parameters.token_embedding().data());
-  EXPECT_EQ(slots.table.gradient, &gradients.rows);
+  ASSERT_EQ(slots.tables.size(), 1U);
+  EXPECT_EQ(slots.tables[0].name, "token_embedding.weight");
+  EXPECT_EQ(slots.tables[0].value.data(), parameters.token_embedding().data());
+  EXPECT_EQ(slots.tables[0].gradient, &gradients.rows);
   EXPECT_EQ(dense_names(slots), (Names{"mixer.0.weight", "mixer.0.bias", "mixer.2.weight",
                                        "mixer.2.bias", "lm_head.weight", "lm_head.bias"}));
   EXPECT_EQ(slots.pad_id, 7);
-  EXPECT_EQ(slots.pad_slot, "");
+  EXPECT_EQ(slots.pad_slot, "token_embedding.weight");
+}
+
+TEST(ModelSlots, TheHeadOfASampledLossStepsByTouchedRowsToo) {
+  const model::ModelConfig config = small_config(false);
+  model::Parameters<float> parameters(config);
+  model::Gradients<float> gradients(config, true);
+  const optim::Slots<float> slots = model_slots(config, parameters, gradients);
+  ASSERT_EQ(slots.tables.size(), 2U);
+  EXPECT_EQ(slots.tables[1].name, "lm_head.weight");
+  EXPECT_EQ(slots.tables[1].value.data(), parameters.head_weight().data());
+  EXPECT_EQ(slots.tables[1].gradient, &gradients.head_rows);
+  EXPECT_EQ(dense_names(slots), (Names{"mixer.0.weight", "mixer.0.bias", "mixer.2.weight",
+                                       "mixer.2.bias", "lm_head.bias"}));
 }
 
 TEST(ModelSlots, ATiedTableIsADenseSlotWithRows) {
@@ -55,7 +69,7 @@ TEST(ModelSlots, ATiedTableIsADenseSlotWithRows) {
   model::Parameters<float> parameters(config);
   model::Gradients<float> gradients(config);
   optim::Slots<float> slots = model_slots(config, parameters, gradients);
-  EXPECT_EQ(slots.table.name, "");
+  EXPECT_TRUE(slots.tables.empty());
   EXPECT_EQ(dense_names(slots), (Names{"token_embedding.weight", "mixer.0.weight", "mixer.0.bias",
                                        "mixer.2.weight", "mixer.2.bias"}));
   EXPECT_EQ(slots.dense[0].gradient.data(), gradients.dense.token_embedding().data());

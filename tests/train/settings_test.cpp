@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lexirow/error.h"
+#include "train/derive.h"
 #include "train/presets.h"
 
 namespace lexirow::train {
@@ -188,6 +189,27 @@ TEST(Presets, WarmupIsStepsOrAShare) {
   EXPECT_EQ(warmup_steps(settings, 2000), 100);
   settings.warmup = "30";
   EXPECT_EQ(warmup_steps(settings, 2000), 30);
+}
+
+TEST(Settings, TheLossIsFullSampledOrChosenByTheVocabulary) {
+  Settings settings;
+  EXPECT_EQ(negatives_of(settings), 0);
+  settings.loss = "sampled:20";
+  EXPECT_EQ(negatives_of(settings), 20);
+  EXPECT_EQ(choose_loss(100000, settings), "") << "what is named stays";
+  for (const char* bad :
+       {"sampled", "sampled:", "sampled:0", "sampled:-3", "sampled:2x", "softmax"}) {
+    settings.loss = bad;
+    EXPECT_NE(error_of([&] { negatives_of(settings); }).find("expected full, sampled:K"),
+              std::string::npos)
+        << bad;
+  }
+  settings.loss = "auto";
+  EXPECT_EQ(choose_loss(8192, settings), "");
+  EXPECT_EQ(settings.loss, "full");
+  settings.loss = "auto";
+  EXPECT_NE(choose_loss(8193, settings).find("sampled:512 of 8193 tokens"), std::string::npos);
+  EXPECT_EQ(negatives_of(settings), 512);
 }
 
 }  // namespace

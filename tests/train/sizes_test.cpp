@@ -4,6 +4,7 @@
 
 #include "model/network.h"
 #include "optim/optimizer.h"
+#include "train/derive.h"
 #include "train/model_slots.h"
 
 namespace lexirow::train {
@@ -45,14 +46,15 @@ TEST(ModelSizes, OfTablesAreThoseOfTheArithmetic) {
 
 TEST(ModelSizes, AreWhatIsReallyHeld) {
   for (const bool tied : {true, false}) {
-    for (const char* name : {"adamw", "sgd", "adagrad", "adagrad-row"}) {
+    for (const char* name : {"adamw", "sgd", "adagrad", "adagrad-row", "adagrad-row sampled"}) {
       Settings settings;
-      settings.optimizer = name;
+      settings.optimizer = std::string(name).substr(0, std::string(name).find(' '));
+      if (std::string(name).ends_with("sampled")) settings.loss = "sampled:9";
       const model::ModelConfig config = tables(tied);
       model::Parameters<float> parameters(config);
-      model::Gradients<float> gradients(config);
+      model::Gradients<float> gradients(config, negatives_of(settings) > 0);
       optim::OptimizerConfig optimizer_config;
-      optimizer_config.kind = optim::parse_optimizer(name);
+      optimizer_config.kind = optim::parse_optimizer(settings.optimizer);
       optim::Optimizer<float> optimizer(optimizer_config,
                                         model_slots(config, parameters, gradients));
       std::int64_t state = 0;
@@ -62,6 +64,19 @@ TEST(ModelSizes, AreWhatIsReallyHeld) {
       EXPECT_EQ(sizes.moment_bytes, 4 * state) << name << (tied ? " tied" : "");
     }
   }
+}
+
+// Of the head under a sampled loss a batch reads the rows of its labels and of its negatives.
+TEST(ModelSizes, OfASampledHeadAreThoseOfItsRows) {
+  Settings settings;
+  settings.batch = 1;
+  settings.context = 64;
+  const Sizes full = model_sizes(tables(false), settings);
+  settings.loss = "sampled:36";
+  const Sizes sampled = model_sizes(tables(false), settings);
+  EXPECT_EQ(full.gradient_bytes - sampled.gradient_bytes, (4096 - 100) * 256 * 4);
+  EXPECT_EQ(sampled.activation_bytes - full.activation_bytes,
+            100 * 2 * 256 * 4 + std::int64_t{64} * 36 * 4);
 }
 
 TEST(ModelSizes, OfHiddenLayersAreWhatIsReallyHeld) {

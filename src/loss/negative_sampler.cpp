@@ -1,0 +1,68 @@
+#include "loss/negative_sampler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "lexirow/error.h"
+
+namespace lexirow::loss {
+
+NegativeSampler::NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count,
+                                 double power)
+    : count_(count) {
+  const auto occurring =
+      std::count_if(counts.begin(), counts.end(), [](std::int64_t each) { return each > 0; });
+  if (count < 1 || count > occurring) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("sampled loss: {} negatives asked for, expected 1 to {}, the tokens that "
+                    "occur in the training text; use fewer, or --loss full",
+                    count, occurring));
+  }
+  if (!(power >= 0 && power <= 1)) {
+    throw Error(ErrorKind::argument,
+                fmt::format("sampled loss: the power of the counts is {}, expected 0 to 1", power));
+  }
+  double sum = 0;
+  sums_.reserve(counts.size());
+  for (const std::int64_t each : counts) {
+    if (each > 0) sum += std::pow(static_cast<double>(each), power);
+    sums_.push_back(sum);
+  }
+  for (double& each : sums_) each /= sum;
+  for (std::size_t id = 0; id < counts.size(); ++id) {
+    if (counts[id] > 0) rarest_ = std::min(rarest_, share(static_cast<Id>(id)));
+  }
+}
+
+double NegativeSampler::share(Id id) const {
+  const auto at = static_cast<std::size_t>(id);
+  return at == 0 ? sums_[0] : sums_[at] - sums_[at - 1];
+}
+
+void NegativeSampler::draw(std::uint64_t seed, std::int64_t step, Negatives& negatives) const {
+  base::SplitMix random(base::mix_bits(seed) ^ base::mix_bits(static_cast<std::uint64_t>(step)));
+  negatives.ids.clear();
+  negatives.draws = 0;
+  std::vector<bool> taken(sums_.size());
+  while (static_cast<std::int64_t>(negatives.ids.size()) < count_) {
+    ++negatives.draws;
+    const auto found = std::upper_bound(sums_.begin(), sums_.end(), random.uniform());
+    const auto at = static_cast<std::size_t>(found - sums_.begin());
+    if (at >= taken.size() || taken[at]) continue;
+    taken[at] = true;
+    negatives.ids.push_back(static_cast<Id>(at));
+  }
+  std::sort(negatives.ids.begin(), negatives.ids.end());
+  negatives.sampler = this;
+}
+
+float NegativeSampler::log_expected(Id id, double draws) const {
+  const double p = std::max(share(id), rarest_);
+  return static_cast<float>(std::log(-std::expm1(draws * std::log1p(-std::min(p, 1 - 1e-12)))));
+}
+
+}  // namespace lexirow::loss

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.h"
+
+namespace lexirow::loss {
+
+class NegativeSampler;
+
+/// The ids that a batch is scored against instead of the whole vocabulary.
+struct Negatives {
+  std::vector<Id> ids;                       ///< [K] distinct, ascending
+  double draws = 0;                          ///< draws it took to find K distinct ids
+  const NegativeSampler* sampler = nullptr;  ///< that drew them, which outlives them
+};
+
+/// Draws negatives by how often each id occurs in the training text (unigram), to a power.
+/// Source: Jean et al. 2015, On Using Very Large Target Vocabulary; the correction for distinct ids
+/// is that of TensorFlow's sampled_softmax_loss, 1 - (1 - p)^draws.
+class NegativeSampler {
+ public:
+  NegativeSampler() = default;
+  /// An id of count 0 is never drawn. Throws Error(argument) when fewer than `count` ids occur,
+  /// when `count` is under 1, or when the power is not from 0 to 1.
+  ///   counts  [V]  in
+  ///   count        in   K
+  ///   power        in   1: as often as in the text; 0: all that occur alike
+  NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count, double power);
+
+  /// A pure function of seed and step.
+  void draw(std::uint64_t seed, std::int64_t step, Negatives& negatives) const;
+
+  /// Log of how often `id` is expected among so many draws; ids that are never drawn are given the
+  /// share of the rarest one, so that the result is finite.
+  float log_expected(Id id, double draws) const;
+
+ private:
+  double share(Id id) const;
+
+  std::int64_t count_ = 0;
+  std::vector<double> sums_;  // [V] shares up to and with each id; the last is 1
+  double rarest_ = 1;
+};
+
+}  // namespace lexirow::loss
