@@ -33,14 +33,20 @@ NegativeSampler::NegativeSampler(const std::vector<std::int64_t>& counts, std::i
     sums_.push_back(sum);
   }
   for (double& each : sums_) each /= sum;
-  for (std::size_t id = 0; id < counts.size(); ++id) {
-    if (counts[id] > 0) rarest_ = std::min(rarest_, share(static_cast<Id>(id)));
+  double before = 0;
+  for (const double each : sums_) {
+    if (each > before) rarest_ = std::min(rarest_, each - before);
+    before = each;
   }
 }
 
 double NegativeSampler::share(Id id) const {
   const auto at = static_cast<std::size_t>(id);
-  return at == 0 ? sums_[0] : sums_[at] - sums_[at - 1];
+  return std::max(rarest_, at == 0 ? sums_[0] : sums_[at] - sums_[at - 1]);
+}
+
+float NegativeSampler::log_share(Id id) const {
+  return static_cast<float>(std::log(share(id)));
 }
 
 void NegativeSampler::draw(std::uint64_t seed, std::int64_t step, Negatives& negatives) const {
@@ -61,8 +67,8 @@ void NegativeSampler::draw(std::uint64_t seed, std::int64_t step, Negatives& neg
 }
 
 float NegativeSampler::log_expected(Id id, double draws) const {
-  const double p = std::max(share(id), rarest_);
-  return static_cast<float>(std::log(-std::expm1(draws * std::log1p(-std::min(p, 1 - 1e-12)))));
+  const double p = std::min(share(id), 1 - 1e-12);
+  return static_cast<float>(std::log(-std::expm1(draws * std::log1p(-p))));
 }
 
 }  // namespace lexirow::loss

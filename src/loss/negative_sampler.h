@@ -32,12 +32,14 @@ class NegativeSampler {
   /// A pure function of seed and step.
   void draw(std::uint64_t seed, std::int64_t step, Negatives& negatives) const;
 
-  /// Log of how often `id` is expected among so many draws; ids that are never drawn are given the
-  /// share of the rarest one, so that the result is finite.
+  /// Log of an id's share of the draws; of an id that is never drawn, that of the rarest one.
+  float log_share(Id id) const;
+
+  /// Log of how often `id` is expected among so many draws, by the share of log_share().
   float log_expected(Id id, double draws) const;
 
  private:
-  double share(Id id) const;
+  double share(Id id) const;  // not below the rarest
 
   std::int64_t count_ = 0;
   std::vector<double> sums_;  // [V] shares up to and with each id; the last is 1

@@ -68,7 +68,9 @@ std::vector<SettingField> text_and_model_fields() {
       {"pad-row", &S::pad_row, "Model", "zero|keep",
        "the row of <pad> is zeros, or keeps what it was drawn with; it never moves"},
       {"init", &S::init, "Model", "auto|torch",
-       "draw parameters as PyTorch does; auto scales a tied table"},
+       "draw parameters as PyTorch does; auto scales a tied table, and starts the biases of a "
+       "sampled "
+       "loss at the tokens' shares"},
   };
 }
 

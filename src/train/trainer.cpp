@@ -44,6 +44,7 @@ void Trainer::draw() {
   const model::Init init = settings_.init == "torch" ? model::Init::torch : model::Init::automatic;
   model::initialize<float>(folder_.config, static_cast<std::uint64_t>(settings_.seed), init,
                            folder_.parameters);
+  if (init == model::Init::automatic) start_at_shares();
   folder_.ledger = rows::Ledger(folder_.config.vocab_size);
   optimizer_.reset();  // its moments first: two sets of them would be the peak of the whole run
   optimizer_ = std::make_unique<optim::Optimizer<float>>(optimizer_config(settings_), slots());
@@ -53,6 +54,16 @@ void Trainer::draw() {
   const std::uint64_t fingerprint = state_.fingerprint;
   state_ = RunState();
   state_.fingerprint = fingerprint;
+}
+
+/// Under a sampled loss a rare token is seldom told that it is rare: its bias would take many
+/// epochs to come down from zero. The biases therefore start at the log of the tokens' shares.
+void Trainer::start_at_shares() {
+  const base::View1<float> bias = folder_.parameters.head_bias();
+  if (negatives_of(settings_) == 0 || !bias.present()) return;
+  for (std::int64_t id = 0; id < bias.size(); ++id) {
+    bias[id] = sampler_.log_share(static_cast<Id>(id));
+  }
 }
 
 optim::Slots<float> Trainer::slots() {

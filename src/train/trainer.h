@@ -66,6 +66,7 @@ class Trainer {
   void next_batch();
   double rate_of(std::int64_t step) const;
   void list_windows();
+  void start_at_shares();
   void update(const loss::LossSum& loss);
   void check_loss(const loss::LossSum& loss) const;
   optim::Slots<float> slots();

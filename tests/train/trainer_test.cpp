@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -62,6 +63,33 @@ TEST(Trainer, AnnouncesTheNextBatchBeforeItReadsIt) {
     }
     EXPECT_TRUE(stream.announced.empty());
   }
+}
+
+TEST(Trainer, StartsTheBiasesOfASampledLossAtTheSharesOfTheTokens) {
+  Settings settings;
+  settings.dim = 4;
+  settings.loss = "sampled:3";
+  store::ModelFolder folder;
+  folder.config.vocab_size = 7;
+  folder.config.dim = 4;
+  const text::MemoryTokenStream stream({1, 1, 1, 2, 2, 3, 5, 1}, {0, 8});
+  const text::WindowPlan plan(stream, 0, 7, {5, 5, 0});  // the last token is held out
+  base::ThreadPool pool(1);
+  const auto drawn_bias = [&](const char* init) {
+    settings.init = init;
+    folder.parameters = model::Parameters<float>(folder.config);
+    Trainer trainer(pool, settings, folder, stream, plan);
+    trainer.draw();
+    const auto bias = folder.parameters.head_bias();
+    return std::vector<float>(bias.begin(), bias.end());
+  };
+  const std::vector<float> bias = drawn_bias("auto");
+  for (const auto& [id, count] : {std::pair(0, 1.0), {1, 3.0}, {2, 2.0}, {3, 1.0}, {4, 1.0}}) {
+    EXPECT_NEAR(bias[static_cast<std::size_t>(id)], std::log(count / 7), 1e-6) << id;
+  }
+  EXPECT_NE(drawn_bias("torch"), bias);
+  settings.loss = "full";
+  EXPECT_EQ(drawn_bias("auto"), drawn_bias("torch"));
 }
 
 }  // namespace
