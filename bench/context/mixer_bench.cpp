@@ -17,10 +17,10 @@ void mixer(benchmark::State& state, const char* name) {
   base::Array<float> out(kMixed * features);
   base::Array<float> d_hidden(kMixed * kDim);
   for (auto _ : state) {
-    context::mixer_forward<float>(pool(), kind, hidden.view(batch, steps, kDim), {},
+    context::mixer_forward<float>(pool(), kind, {}, hidden.view(batch, steps, kDim), {},
                                   out.view(batch, steps, features));
-    context::mixer_backward<float>(pool(), kind, {}, d_out.view(batch, steps, features),
-                                   d_hidden.view(batch, steps, kDim));
+    context::mixer_backward<float>(pool(), kind, {}, {}, {}, d_out.view(batch, steps, features),
+                                   d_hidden.view(batch, steps, kDim), {});
   }
   moves_bytes(state, kMixed * (3 * kDim + 2 * features) * std::int64_t{sizeof(float)});
 }
@@ -28,6 +28,8 @@ BENCHMARK_CAPTURE(mixer, none, "none")->Arg(256)->UseRealTime();
 BENCHMARK_CAPTURE(mixer, mean, "mean")->Arg(64)->Arg(1024)->Arg(8192)->UseRealTime();
 BENCHMARK_CAPTURE(mixer, window_8, "window:8")->Arg(64)->Arg(8192)->UseRealTime();
 BENCHMARK_CAPTURE(mixer, window_512, "window:512")->Arg(8192)->UseRealTime();
+BENCHMARK_CAPTURE(mixer, decay, "decay:0.9")->Arg(64)->Arg(8192)->UseRealTime();
+BENCHMARK_CAPTURE(mixer, joined, "none+concat:8+decay:0.5:0.9:0.98+mean")->Arg(64)->UseRealTime();
 BENCHMARK_CAPTURE(mixer, concat_8, "concat:8")->Arg(64)->Arg(8192)->UseRealTime();
 
 }  // namespace

@@ -207,7 +207,7 @@ std::vector<Option> size_options() {
   options.push_back({.name = "mixer",
                      .value = "NAME",
                      .fallback = "mean",
-                     .help = "none, mean, window:W or concat:W",
+                     .help = "none, mean, window:W, concat:W, decay:R, or several joined by +",
                      .group = "Sizes"});
   options.push_back({.name = "tied",
                      .type = ValueType::flag,

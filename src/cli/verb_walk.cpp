@@ -90,11 +90,11 @@ std::string part_of(const inspect::Walk& walk, std::int64_t t) {
 /// The weight of a row; where rows stand side by side, its block.
 std::string share_of(const store::ModelFolder& folder, const inspect::Walk& walk, std::int64_t t) {
   const auto at = static_cast<std::size_t>(t);
-  if (folder.config.mixer.kind != context::MixerKind::concat) {
+  if (!folder.config.mixer.is(context::MixerKind::concat)) {
     return walk.weights[at] > 0 ? fmt::format("{:.4f}", walk.weights[at]) : "0";
   }
-  const std::int64_t block = walk.blocks[at];
-  return block < 0 ? "-" : fmt::format("{}/{}", block + 1, folder.config.mixer.window);
+  const std::int64_t block = walk.mixing.front().blocks[at];
+  return block < 0 ? "-" : fmt::format("{}/{}", block + 1, walk.mixing.front().part.window);
 }
 
 /// Rows that are shown: all of a short text, else the start and those up to and just behind the
@@ -111,7 +111,7 @@ std::vector<std::int64_t> shown_positions(const inspect::Walk& walk) {
 }
 
 void print_rows(const store::ModelFolder& folder, const inspect::Walk& walk) {
-  const bool blocks = folder.config.mixer.kind == context::MixerKind::concat;
+  const bool blocks = folder.config.mixer.is(context::MixerKind::concat);
   Table table({"pos", "token", "id", "row", "norm", blocks ? "block" : "weight", ""}, "rlrlrrl");
   std::int64_t next = 0;
   const auto add_gap = [&](std::int64_t t) {
@@ -144,7 +144,10 @@ void print_vectors(const store::ModelFolder& folder, const inspect::Walk& walk) 
              fmt::format("[{}]", walk.hidden.size())});
   const std::string lines = table.text();
   print(lines.substr(lines.find('\n')));
-  print('\n' + wrapped_lines("context:", 9, inspect::mixing_sentence(folder, walk), kPageWidth));
+  print('\n' +
+        wrapped_lines("context:", 9,
+                      inspect::mixing_sentence(walk.mixing, walk.position, folder.config.dim),
+                      kPageWidth));
   print(wrapped_lines(
       "hidden:", 9,
       hidden ? hidden_sentence(folder.config) : "zero, because the position itself is left out",

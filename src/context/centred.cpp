@@ -22,10 +22,10 @@ Neighbourhood neighbourhood(std::int64_t t, std::int64_t rows) {
 
 template <Real T>
 void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
-                     base::View2<const std::uint8_t> mask, base::View3<T> out) {
+                     base::View2<const std::uint8_t> mask, const Columns<T>& out) {
   assert_shapes(hidden, mask, out, 1);
   const std::int64_t rows = hidden.extent(1);
-  const std::int64_t earlier = rows - out.extent(1);
+  const std::int64_t earlier = rows - out.steps();
   for_each_column_block(pool, hidden.extent(0), hidden.extent(2), [&](const ColumnBlock& block) {
     for (std::int64_t t = earlier; t < rows; ++t) {
       std::array<double, kBlockColumns> sum{};
@@ -34,7 +34,8 @@ void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
         if (!is_visible(mask, block.sequence, s)) continue;
         add_row(block.width, columns_of(hidden, block, s), sum.data());
       }
-      write_mean(block.width, sum.data(), count_visible(mask, block.sequence, near.begin, near.end),
+      const std::int64_t count = count_visible(mask, block.sequence, near.begin, near.end);
+      write_mean(block.width, sum.data(), static_cast<double>(count),
                  columns_of(out, block, t - earlier));
     }
   });
@@ -42,10 +43,10 @@ void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
 
 template <Real T>
 void centred_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> mask,
-                      base::View3<const T> d_out, base::View3<T> d_hidden) {
+                      const Columns<const T>& d_out, base::View3<T> d_hidden) {
   assert_shapes(d_hidden, mask, d_out, 1);
   const std::int64_t rows = d_hidden.extent(1);
-  const std::int64_t earlier = rows - d_out.extent(1);
+  const std::int64_t earlier = rows - d_out.steps();
   for_each_column_block(
       pool, d_hidden.extent(0), d_hidden.extent(2), [&](const ColumnBlock& block) {
         for (std::int64_t s = 0; s < rows; ++s) {
@@ -54,8 +55,9 @@ void centred_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> ma
           const Neighbourhood means = neighbourhood(s, rows);
           for (std::int64_t t = std::max(means.begin, earlier); t < means.end; ++t) {
             const Neighbourhood near = neighbourhood(t, rows);
+            const std::int64_t count = count_visible(mask, block.sequence, near.begin, near.end);
             add_share(block.width, columns_of(d_out, block, t - earlier),
-                      count_visible(mask, block.sequence, near.begin, near.end), sum.data());
+                      static_cast<double>(count), sum.data());
           }
           add_sum(block.width, sum.data(), columns_of(d_hidden, block, s));
         }
@@ -63,12 +65,12 @@ void centred_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> ma
 }
 
 template void centred_forward<float>(base::ThreadPool&, base::View3<const float>,
-                                     base::View2<const std::uint8_t>, base::View3<float>);
+                                     base::View2<const std::uint8_t>, const Columns<float>&);
 template void centred_backward<float>(base::ThreadPool&, base::View2<const std::uint8_t>,
-                                      base::View3<const float>, base::View3<float>);
+                                      const Columns<const float>&, base::View3<float>);
 template void centred_forward<double>(base::ThreadPool&, base::View3<const double>,
-                                      base::View2<const std::uint8_t>, base::View3<double>);
+                                      base::View2<const std::uint8_t>, const Columns<double>&);
 template void centred_backward<double>(base::ThreadPool&, base::View2<const std::uint8_t>,
-                                       base::View3<const double>, base::View3<double>);
+                                       const Columns<const double>&, base::View3<double>);
 
 }  // namespace lexirow::context

@@ -5,6 +5,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -16,7 +17,7 @@ namespace lexirow::context {
 /// Pair: centred_backward. Cost: 3*B*T*D adds. Throws: nothing. Source: docs/shapes.md, leaks.
 template <Real T>
 void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
-                     base::View2<const std::uint8_t> mask, base::View3<T> out);
+                     base::View2<const std::uint8_t> mask, const Columns<T>& out);
 
 /// Gradient of centred_forward: a row gets its share of the means before, at and after it.
 ///   mask      [B, P+T]     in
@@ -25,6 +26,6 @@ void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
 /// Cost: 3*B*T*D adds. Throws: nothing.
 template <Real T>
 void centred_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> mask,
-                      base::View3<const T> d_out, base::View3<T> d_hidden);
+                      const Columns<const T>& d_out, base::View3<T> d_hidden);
 
 }  // namespace lexirow::context

@@ -5,6 +5,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -19,7 +20,7 @@ namespace lexirow::context {
 /// Source: Bengio et al. (2003), "A neural probabilistic language model".
 template <Real T>
 void concat_forward(base::ThreadPool& pool, std::int64_t window, base::View3<const T> hidden,
-                    base::View2<const std::uint8_t> mask, base::View3<T> out);
+                    base::View2<const std::uint8_t> mask, const Columns<T>& out);
 
 /// Gradient of concat_forward: a row gets its slice of the `window` outputs from its own on.
 ///   window                 in
@@ -29,7 +30,7 @@ void concat_forward(base::ThreadPool& pool, std::int64_t window, base::View3<con
 /// Cost: B*T*W*D adds. Throws: nothing.
 template <Real T>
 void concat_backward(base::ThreadPool& pool, std::int64_t window,
-                     base::View2<const std::uint8_t> mask, base::View3<const T> d_out,
+                     base::View2<const std::uint8_t> mask, const Columns<const T>& d_out,
                      base::View3<T> d_hidden);
 
 }  // namespace lexirow::context

@@ -5,6 +5,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -16,7 +17,7 @@ namespace lexirow::context {
 /// Pair: full_mean_backward. Cost: B*(P+T)*D adds. Throws: nothing. Source: docs/shapes.md, leaks.
 template <Real T>
 void full_mean_forward(base::ThreadPool& pool, base::View3<const T> hidden,
-                       base::View2<const std::uint8_t> mask, base::View3<T> out);
+                       base::View2<const std::uint8_t> mask, const Columns<T>& out);
 
 /// Gradient of full_mean_forward: every visible row gets an equal share of the sum of all outputs.
 ///   mask      [B, P+T]     in
@@ -25,6 +26,6 @@ void full_mean_forward(base::ThreadPool& pool, base::View3<const T> hidden,
 /// Cost: B*(P+T)*D adds. Throws: nothing.
 template <Real T>
 void full_mean_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> mask,
-                        base::View3<const T> d_out, base::View3<T> d_hidden);
+                        const Columns<const T>& d_out, base::View3<T> d_hidden);
 
 }  // namespace lexirow::context

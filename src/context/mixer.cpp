@@ -1,158 +1,166 @@
 #include "context/mixer.h"
 
-#include <fmt/format.h>
+#include <cmath>
 
-#include <array>
-#include <cassert>
-#include <charconv>
-#include <optional>
-
-#include "base/checked.h"
 #include "context/centred.h"
 #include "context/concat.h"
+#include "context/decay.h"
 #include "context/full_mean.h"
 #include "context/mean.h"
 #include "context/none.h"
+#include "context/tiles.h"
 #include "context/window.h"
-#include "lexirow/error.h"
 
 namespace lexirow::context {
 
 namespace {
 
-constexpr std::int64_t kMaxWindow = 65536;
-
-struct MixerForm {
-  std::string_view name;
-  MixerKind kind;
-  bool has_window;
-};
-
-/// In the order of MixerKind.
-constexpr std::array<MixerForm, 6> kForms = {{
-    {"none", MixerKind::none, false},
-    {"mean", MixerKind::mean, false},
-    {"window", MixerKind::window, true},
-    {"concat", MixerKind::concat, true},
-    {"full-mean", MixerKind::full_mean, false},
-    {"centred", MixerKind::centred, false},
-}};
-
-const MixerForm& form_of(MixerKind kind) {
-  const MixerForm& form = kForms.at(static_cast<std::size_t>(kind));
-  assert(form.kind == kind);
-  return form;
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
 }
 
-std::optional<std::int64_t> parse_window(std::string_view text) {
-  std::int64_t window = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, window);
-  if (failure != std::errc() || stop != end || window < 1 || window > kMaxWindow) {
-    return std::nullopt;
+/// The rates of the running averages of one part: none for a part that keeps none.
+template <Real T>
+std::vector<double> rates_of(const MixerPart& part, base::View1<const T> decay_rate) {
+  if (part.kind == MixerKind::mean) return {1.0};
+  std::vector<double> rates = part.rates;
+  for (std::int64_t k = 0; k < part.learned_rates; ++k) {
+    rates.push_back(sigmoid(static_cast<double>(decay_rate[k])));
   }
-  return window;
+  return rates;
+}
+
+template <Real T>
+void part_forward(base::ThreadPool& pool, const MixerPart& part, std::span<const double> rates,
+                  const Carried& carried, base::View3<const T> hidden,
+                  base::View2<const std::uint8_t> mask, const Columns<T>& out) {
+  switch (part.kind) {
+    case MixerKind::none:
+      return none_forward<T>(pool, hidden, mask, out);
+    case MixerKind::mean:
+      return mean_forward<T>(pool, carried, hidden, mask, out);
+    case MixerKind::window:
+      return window_forward<T>(pool, part.window, hidden, mask, out);
+    case MixerKind::concat:
+      return concat_forward<T>(pool, part.window, hidden, mask, out);
+    case MixerKind::decay:
+      return decay_forward<T>(pool, rates, carried, hidden, mask, out);
+    case MixerKind::full_mean:
+      return full_mean_forward<T>(pool, hidden, mask, out);
+    case MixerKind::centred:
+      return centred_forward<T>(pool, hidden, mask, out);
+  }
+}
+
+template <Real T>
+void part_backward(base::ThreadPool& pool, const MixerPart& part, std::span<const double> rates,
+                   base::View2<const std::uint8_t> mask, const Columns<const T>& d_out,
+                   base::View3<T> d_hidden) {
+  switch (part.kind) {
+    case MixerKind::none:
+      return none_backward<T>(pool, mask, d_out, d_hidden);
+    case MixerKind::mean:
+      return mean_backward<T>(pool, mask, d_out, d_hidden);
+    case MixerKind::window:
+      return window_backward<T>(pool, part.window, mask, d_out, d_hidden);
+    case MixerKind::concat:
+      return concat_backward<T>(pool, part.window, mask, d_out, d_hidden);
+    case MixerKind::decay:
+      return decay_backward<T>(pool, rates, mask, d_out, d_hidden);
+    case MixerKind::full_mean:
+      return full_mean_backward<T>(pool, mask, d_out, d_hidden);
+    case MixerKind::centred:
+      return centred_backward<T>(pool, mask, d_out, d_hidden);
+  }
+}
+
+/// Adds the gradient of learned rates before the sigmoid.
+template <Real T>
+void add_rate_gradient(base::ThreadPool& pool, std::span<const double> rates,
+                       base::View3<const T> hidden, base::View2<const std::uint8_t> mask,
+                       const Columns<const T>& d_out, base::View1<T> d_decay_rate) {
+  std::vector<double> d_rates(rates.size());
+  decay_rate_gradient<T>(pool, rates, hidden, mask, d_out, d_rates);
+  for (std::size_t k = 0; k < rates.size(); ++k) {
+    const double slope = rates[k] * (1 - rates[k]);
+    d_decay_rate[static_cast<std::int64_t>(k)] += static_cast<T>(d_rates[k] * slope);
+  }
 }
 
 }  // namespace
 
-Mixer parse_mixer(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  for (const MixerForm& form : kForms) {
-    if (form.name != name || form.has_window != (colon != std::string_view::npos)) continue;
-    if (!form.has_window) return {form.kind, 0};
-    if (const auto window = parse_window(text.substr(colon + 1))) return {form.kind, *window};
+template <Real T>
+std::vector<double> running_rates(const Mixer& mixer, base::View1<const T> decay_rate) {
+  std::vector<double> all;
+  for (const MixerPart& part : mixer.parts) {
+    const std::vector<double> rates = rates_of(part, decay_rate);
+    all.insert(all.end(), rates.begin(), rates.end());
   }
-  std::string forms;
-  for (const MixerForm& form : kForms) {
-    forms +=
-        fmt::format("{}{}{}", forms.empty() ? "" : ", ", form.name, form.has_window ? ":W" : "");
-  }
-  throw Error(ErrorKind::argument,
-              fmt::format("mixer: got \"{}\", expected one of {} with W from 1 to {}, for example "
-                          "window:8",
-                          text, forms, kMaxWindow));
-}
-
-std::string mixer_name(const Mixer& mixer) {
-  const MixerForm& form = form_of(mixer.kind);
-  return form.has_window ? fmt::format("{}:{}", form.name, mixer.window) : std::string(form.name);
-}
-
-std::int64_t feature_width(const Mixer& mixer, std::int64_t dim) {
-  if (mixer.kind != MixerKind::concat) return dim;
-  return base::checked_product({mixer.window, dim}, "width of the context");
-}
-
-bool leaks_future(const Mixer& mixer) {
-  return mixer.kind == MixerKind::full_mean || mixer.kind == MixerKind::centred;
-}
-
-std::int64_t reach(const Mixer& mixer) {
-  switch (mixer.kind) {
-    case MixerKind::none:
-      return 0;
-    case MixerKind::centred:
-      return 1;
-    case MixerKind::window:
-    case MixerKind::concat:
-      return mixer.window - 1;
-    case MixerKind::mean:
-    case MixerKind::full_mean:
-      break;
-  }
-  return -1;
+  return all;
 }
 
 template <Real T>
-void mixer_forward(base::ThreadPool& pool, const Mixer& mixer, base::View3<const T> hidden,
-                   base::View2<const std::uint8_t> mask, base::View3<T> out) {
-  switch (mixer.kind) {
-    case MixerKind::none:
-      return none_forward(pool, hidden, mask, out);
-    case MixerKind::mean:
-      return mean_forward(pool, hidden, mask, out);
-    case MixerKind::window:
-      return window_forward(pool, mixer.window, hidden, mask, out);
-    case MixerKind::concat:
-      return concat_forward(pool, mixer.window, hidden, mask, out);
-    case MixerKind::full_mean:
-      return full_mean_forward(pool, hidden, mask, out);
-    case MixerKind::centred:
-      return centred_forward(pool, hidden, mask, out);
+void push_running(std::span<const double> rates, base::View1<const T> row,
+                  base::View2<double> state) {
+  for (std::size_t average = 0; average < rates.size(); ++average) {
+    const base::View1<double> of = state[static_cast<std::int64_t>(average)];
+    of[0] = rates[average] * of[0] + 1;
+    decay_and_add<T>(row.size(), rates[average], row.data(), of.data() + 1);
   }
 }
 
 template <Real T>
-void mixer_backward(base::ThreadPool& pool, const Mixer& mixer,
-                    base::View2<const std::uint8_t> mask, base::View3<const T> d_out,
-                    base::View3<T> d_hidden) {
-  switch (mixer.kind) {
-    case MixerKind::none:
-      return none_backward(pool, mask, d_out, d_hidden);
-    case MixerKind::mean:
-      return mean_backward(pool, mask, d_out, d_hidden);
-    case MixerKind::window:
-      return window_backward(pool, mixer.window, mask, d_out, d_hidden);
-    case MixerKind::concat:
-      return concat_backward(pool, mixer.window, mask, d_out, d_hidden);
-    case MixerKind::full_mean:
-      return full_mean_backward(pool, mask, d_out, d_hidden);
-    case MixerKind::centred:
-      return centred_backward(pool, mask, d_out, d_hidden);
+void mixer_forward(base::ThreadPool& pool, const Mixer& mixer, const MixerViews<T>& inputs,
+                   base::View3<const T> hidden, base::View2<const std::uint8_t> mask,
+                   base::View3<T> out) {
+  Carried carried{inputs.carried, 0};
+  std::int64_t column = 0;
+  for (const MixerPart& part : mixer.parts) {
+    const std::int64_t width = feature_width(part, hidden.extent(2));
+    const std::vector<double> rates = rates_of(part, inputs.decay_rate);
+    part_forward<T>(pool, part, rates, carried, hidden, mask, Columns<T>(out, column, width));
+    carried.first += static_cast<std::int64_t>(rates.size());
+    column += width;
   }
 }
 
-template void mixer_forward<float>(base::ThreadPool&, const Mixer&, base::View3<const float>,
-                                   base::View2<const std::uint8_t>, base::View3<float>);
-template void mixer_forward<double>(base::ThreadPool&, const Mixer&, base::View3<const double>,
-                                    base::View2<const std::uint8_t>, base::View3<double>);
-template void mixer_backward<float>(base::ThreadPool&, const Mixer&,
-                                    base::View2<const std::uint8_t>, base::View3<const float>,
-                                    base::View3<float>);
-template void mixer_backward<double>(base::ThreadPool&, const Mixer&,
-                                     base::View2<const std::uint8_t>, base::View3<const double>,
-                                     base::View3<double>);
+template <Real T>
+void mixer_backward(base::ThreadPool& pool, const Mixer& mixer, const MixerViews<T>& inputs,
+                    base::View3<const T> hidden, base::View2<const std::uint8_t> mask,
+                    base::View3<const T> d_out, base::View3<T> d_hidden,
+                    base::View1<T> d_decay_rate) {
+  std::int64_t column = 0;
+  for (const MixerPart& part : mixer.parts) {
+    const std::int64_t width = feature_width(part, d_hidden.extent(2));
+    const std::vector<double> rates = rates_of(part, inputs.decay_rate);
+    const Columns<const T> d_part(d_out, column, width);
+    part_backward<T>(pool, part, rates, mask, d_part, d_hidden);
+    if (part.learned_rates > 0) {
+      add_rate_gradient<T>(pool, rates, hidden, mask, d_part, d_decay_rate);
+    }
+    column += width;
+  }
+}
+
+template std::vector<double> running_rates<float>(const Mixer&, base::View1<const float>);
+template std::vector<double> running_rates<double>(const Mixer&, base::View1<const double>);
+template void push_running<float>(std::span<const double>, base::View1<const float>,
+                                  base::View2<double>);
+template void push_running<double>(std::span<const double>, base::View1<const double>,
+                                   base::View2<double>);
+template void mixer_forward<float>(base::ThreadPool&, const Mixer&, const MixerViews<float>&,
+                                   base::View3<const float>, base::View2<const std::uint8_t>,
+                                   base::View3<float>);
+template void mixer_forward<double>(base::ThreadPool&, const Mixer&, const MixerViews<double>&,
+                                    base::View3<const double>, base::View2<const std::uint8_t>,
+                                    base::View3<double>);
+template void mixer_backward<float>(base::ThreadPool&, const Mixer&, const MixerViews<float>&,
+                                    base::View3<const float>, base::View2<const std::uint8_t>,
+                                    base::View3<const float>, base::View3<float>,
+                                    base::View1<float>);
+template void mixer_backward<double>(base::ThreadPool&, const Mixer&, const MixerViews<double>&,
+                                     base::View3<const double>, base::View2<const std::uint8_t>,
+                                     base::View3<const double>, base::View3<double>,
+                                     base::View1<double>);
 
 }  // namespace lexirow::context

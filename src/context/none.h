@@ -5,6 +5,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -15,7 +16,7 @@ namespace lexirow::context {
 /// Pair: none_backward. Cost: B*T*D copies. Throws: nothing. Source: docs/shapes.md, none.
 template <Real T>
 void none_forward(base::ThreadPool& pool, base::View3<const T> hidden,
-                  base::View2<const std::uint8_t> mask, base::View3<T> out);
+                  base::View2<const std::uint8_t> mask, const Columns<T>& out);
 
 /// Gradient of none_forward: each output belongs to its own row.
 ///   mask      [B, P+T]     in
@@ -24,6 +25,6 @@ void none_forward(base::ThreadPool& pool, base::View3<const T> hidden,
 /// Cost: B*T*D adds. Throws: nothing.
 template <Real T>
 void none_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> mask,
-                   base::View3<const T> d_out, base::View3<T> d_hidden);
+                   const Columns<const T>& d_out, base::View3<T> d_hidden);
 
 }  // namespace lexirow::context

@@ -7,6 +7,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -45,6 +46,12 @@ T* columns_of(base::View3<T> rows, const ColumnBlock& block, std::int64_t t) {
   return rows.data() + (block.sequence * rows.extent(1) + t) * rows.extent(2) + block.first_column;
 }
 
+/// The block's values of position t; the block counts columns within `rows`.
+template <typename T>
+T* columns_of(const Columns<T>& rows, const ColumnBlock& block, std::int64_t t) {
+  return rows.row(block.sequence * rows.steps() + t) + block.first_column;
+}
+
 inline bool is_visible(base::View2<const std::uint8_t> mask, std::int64_t sequence,
                        std::int64_t t) {
   return !mask.present() || mask.data()[sequence * mask.extent(1) + t] != 0;
@@ -66,22 +73,27 @@ void add_row(std::int64_t width, const T* row, double* sum) {
   for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(row[c]);
 }
 
-/// out[c] = sum[c] / count, rounded once here; zeros when nothing was seen.
+/// sum[c] = rate sum[c] + row[c].
 template <Real T>
-void write_mean(std::int64_t width, const double* sum, std::int64_t count, T* out) {
-  if (count == 0) {
+void decay_and_add(std::int64_t width, double rate, const T* row, double* sum) {
+  for (std::int64_t c = 0; c < width; ++c) sum[c] = rate * sum[c] + static_cast<double>(row[c]);
+}
+
+/// out[c] = sum[c] / weight, rounded once here; zeros when nothing was seen.
+///   weight  in  of the rows in the sum: their number, or the sum of their weights
+template <Real T>
+void write_mean(std::int64_t width, const double* sum, double weight, T* out) {
+  if (weight == 0) {
     std::fill_n(out, width, T{0});
     return;
   }
-  const auto divisor = static_cast<double>(count);
-  for (std::int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(sum[c] / divisor);
+  for (std::int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(sum[c] / weight);
 }
 
-/// sum[c] += d_out[c] / count: what each row of that mean gets.
+/// sum[c] += d_out[c] / weight: what each row of that mean gets.
 template <Real T>
-void add_share(std::int64_t width, const T* d_out, std::int64_t count, double* sum) {
-  const auto divisor = static_cast<double>(count);
-  for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(d_out[c]) / divisor;
+void add_share(std::int64_t width, const T* d_out, double weight, double* sum) {
+  for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(d_out[c]) / weight;
 }
 
 /// d_row[c] += sum[c].
@@ -94,10 +106,10 @@ void add_sum(std::int64_t width, const double* sum, T* d_row) {
 template <typename T, typename U>
 void assert_shapes([[maybe_unused]] base::View3<T> hidden,
                    [[maybe_unused]] base::View2<const std::uint8_t> mask,
-                   [[maybe_unused]] base::View3<U> out, [[maybe_unused]] std::int64_t width) {
-  assert(hidden.extent(0) == out.extent(0));
-  assert(hidden.extent(1) >= out.extent(1));
-  assert(out.extent(2) == width * hidden.extent(2));
+                   [[maybe_unused]] const Columns<U>& out, [[maybe_unused]] std::int64_t width) {
+  assert(hidden.extent(0) == out.sequences());
+  assert(hidden.extent(1) >= out.steps());
+  assert(out.width() == width * hidden.extent(2));
   assert(!mask.present() ||
          (mask.extent(0) == hidden.extent(0) && mask.extent(1) == hidden.extent(1)));
 }

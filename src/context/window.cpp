@@ -44,10 +44,10 @@ void sliding_sums(std::int64_t length, std::int64_t window, std::int64_t width, 
 
 template <Real T>
 void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<const T> hidden,
-                    base::View2<const std::uint8_t> mask, base::View3<T> out) {
+                    base::View2<const std::uint8_t> mask, const Columns<T>& out) {
   assert_shapes(hidden, mask, out, 1);
   const std::int64_t rows = hidden.extent(1);
-  const std::int64_t earlier = rows - out.extent(1);
+  const std::int64_t earlier = rows - out.steps();
   for_each_column_block(pool, hidden.extent(0), hidden.extent(2), [&](const ColumnBlock& block) {
     std::int64_t count = 0;
     const auto load = [&](std::int64_t t, double* entry) {
@@ -58,7 +58,7 @@ void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<con
       count += count_visible(mask, block.sequence, t, t + 1);
       if (t >= window) count -= count_visible(mask, block.sequence, t - window, t - window + 1);
       if (t < earlier) return;
-      write_mean(block.width, sum, count, columns_of(out, block, t - earlier));
+      write_mean(block.width, sum, static_cast<double>(count), columns_of(out, block, t - earlier));
     };
     sliding_sums(rows, window, block.width, load, emit);
   });
@@ -66,11 +66,11 @@ void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<con
 
 template <Real T>
 void window_backward(base::ThreadPool& pool, std::int64_t window,
-                     base::View2<const std::uint8_t> mask, base::View3<const T> d_out,
+                     base::View2<const std::uint8_t> mask, const Columns<const T>& d_out,
                      base::View3<T> d_hidden) {
   assert_shapes(d_hidden, mask, d_out, 1);
   const std::int64_t rows = d_hidden.extent(1);
-  const std::int64_t earlier = rows - d_out.extent(1);
+  const std::int64_t earlier = rows - d_out.steps();
   // The same sliding sum, walked from the last position to the first.
   for_each_column_block(
       pool, d_hidden.extent(0), d_hidden.extent(2), [&](const ColumnBlock& block) {
@@ -78,7 +78,8 @@ void window_backward(base::ThreadPool& pool, std::int64_t window,
         const auto load = [&](std::int64_t i, double* entry) {
           const std::int64_t t = rows - 1 - i;
           if (t >= earlier && count > 0) {
-            add_share(block.width, columns_of(d_out, block, t - earlier), count, entry);
+            add_share(block.width, columns_of(d_out, block, t - earlier),
+                      static_cast<double>(count), entry);
           }
           count += count_visible(mask, block.sequence, t - window, t - window + 1);
           count -= count_visible(mask, block.sequence, t, t + 1);
@@ -93,14 +94,14 @@ void window_backward(base::ThreadPool& pool, std::int64_t window,
 }
 
 template void window_forward<float>(base::ThreadPool&, std::int64_t, base::View3<const float>,
-                                    base::View2<const std::uint8_t>, base::View3<float>);
+                                    base::View2<const std::uint8_t>, const Columns<float>&);
 template void window_backward<float>(base::ThreadPool&, std::int64_t,
-                                     base::View2<const std::uint8_t>, base::View3<const float>,
+                                     base::View2<const std::uint8_t>, const Columns<const float>&,
                                      base::View3<float>);
 template void window_forward<double>(base::ThreadPool&, std::int64_t, base::View3<const double>,
-                                     base::View2<const std::uint8_t>, base::View3<double>);
+                                     base::View2<const std::uint8_t>, const Columns<double>&);
 template void window_backward<double>(base::ThreadPool&, std::int64_t,
-                                      base::View2<const std::uint8_t>, base::View3<const double>,
+                                      base::View2<const std::uint8_t>, const Columns<const double>&,
                                       base::View3<double>);
 
 }  // namespace lexirow::context

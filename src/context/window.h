@@ -5,6 +5,7 @@
 #include "base/real.h"
 #include "base/thread_pool.h"
 #include "base/view.h"
+#include "context/columns.h"
 
 namespace lexirow::context {
 
@@ -20,7 +21,7 @@ namespace lexirow::context {
 /// docs/shapes.md.
 template <Real T>
 void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<const T> hidden,
-                    base::View2<const std::uint8_t> mask, base::View3<T> out);
+                    base::View2<const std::uint8_t> mask, const Columns<T>& out);
 
 /// Gradient of window_forward: a row gets its share of the `window` means from its own on.
 ///   window                 in
@@ -30,7 +31,7 @@ void window_forward(base::ThreadPool& pool, std::int64_t window, base::View3<con
 /// Cost: 3*B*(P+T)*D adds for any W. Throws: nothing.
 template <Real T>
 void window_backward(base::ThreadPool& pool, std::int64_t window,
-                     base::View2<const std::uint8_t> mask, base::View3<const T> d_out,
+                     base::View2<const std::uint8_t> mask, const Columns<const T>& d_out,
                      base::View3<T> d_hidden);
 
 }  // namespace lexirow::context

@@ -44,8 +44,8 @@ Line Trial::train_with_curve(const std::string& name, std::int64_t points) {
 }
 
 double Trial::loss() {
-  return train::evaluate_windows(pool_, folder_.config, folder_.parameters, *stream_, plan_,
-                                 kTrialEvaluationRows, trainer_->workspace())
+  return train::evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *stream_,
+                                 plan_, kTrialEvaluationRows, trainer_->workspace())
       .loss.mean();
 }
 

@@ -64,7 +64,7 @@ TyingLosses train_seeds(const Setting& setting, const TextIds& text, const std::
     losses.training.push_back(trial.loss());
     const text::WindowPlan plan(stream, 0, size, train::window_options(settings, false));
     model::Workspace<float> workspace;
-    losses.held_out.push_back(train::evaluate_windows(setting.pool, trial.config(),
+    losses.held_out.push_back(train::evaluate_windows(setting.pool, settings, trial.config(),
                                                       trial.parameters(), stream, plan,
                                                       kTyingEvaluationRows, workspace)
                                   .loss.mean());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "context/mixer.h"
 #include "kernels/layer_ops.h"
@@ -36,14 +37,18 @@ void matrix_vector(base::ThreadPool& pool, base::View2<const float> weight,
                        });
 }
 
-std::int64_t visible_rows(const context::Mixer& mixer, std::int64_t context_limit) {
-  const std::int64_t reach = context::reach(mixer);
-  if (reach < 0) return context_limit;
-  return context_limit == 0 ? reach + 1 : std::min(reach + 1, context_limit);
+/// The smaller of two limits, of which 0 is none.
+std::int64_t tighter(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
 }
 
-void add_row(const float* row, double sign, std::vector<double>& sum) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += sign * static_cast<double>(row[i]);
+void add_row(const float* row, double factor, std::int64_t dim, double* sum) {
+  for (std::int64_t i = 0; i < dim; ++i) sum[i] += factor * static_cast<double>(row[i]);
+}
+
+void divide(const double* sum, double weight, std::int64_t dim, float* out) {
+  for (std::int64_t i = 0; i < dim; ++i) out[i] = static_cast<float>(sum[i] / weight);
 }
 
 }  // namespace
@@ -64,7 +69,13 @@ Stream::Stream(base::ThreadPool& pool, const model::ModelConfig& config,
                             "model look as far as it can",
                             context_limit));
   }
-  limit_ = visible_rows(config.mixer, context_limit);
+  context_limit_ = context_limit;
+  limit_ = tighter(context::reach(config.mixer) + 1, context_limit);
+  rates_ = context::running_rates(config.mixer, parameters.decay_rate());
+  if (!rates_.empty()) ring_rows_ = context_limit;
+  for (const context::MixerPart& part : config.mixer.parts) {
+    if (part.window > 0) ring_rows_ = std::max(ring_rows_, tighter(part.window, context_limit));
+  }
   context_.resize(static_cast<std::size_t>(context::feature_width(config.mixer, config.dim)));
   reset();
 }
@@ -74,9 +85,8 @@ void Stream::reset() {
   position_ = 0;
   last_row_ = nullptr;
   ring_.clear();
-  const bool mean = config_.mixer.kind == MixerKind::mean;
-  sum_.assign(mean ? dim : 0, 0.0);
-  next_sum_.assign(mean && limit_ > 0 ? dim : 0, 0.0);
+  running_.assign(rates_.size() * (1 + dim), 0.0);
+  next_sums_.assign(context_limit_ > 0 ? rates_.size() * dim : 0, 0.0);
   hidden_fresh_ = false;
   logits_fresh_ = false;
 }
@@ -85,8 +95,17 @@ std::int64_t Stream::visible() const {
   return limit_ == 0 ? position_ : std::min(position_, limit_);
 }
 
+std::int64_t Stream::visible_to(const context::MixerPart& part) const {
+  const std::int64_t limit = tighter(part.window, context_limit_);
+  return limit == 0 ? position_ : std::min(position_, limit);
+}
+
 const float* Stream::ring_row(std::int64_t position) const {
-  return ring_.data() + position % limit_ * config_.dim;
+  return ring_.data() + position % ring_rows_ * config_.dim;
+}
+
+double* Stream::running_state(std::size_t average) {
+  return running_.data() + average * static_cast<std::size_t>(1 + config_.dim);
 }
 
 void Stream::push(Id id) {
@@ -97,65 +116,86 @@ void Stream::push(Id id) {
                             position_, id, table.extent(0)));
   }
   last_row_ = table[id].data();
-  if (!sum_.empty()) add_row(last_row_, 1, sum_);
-  if (limit_ > 0 && config_.mixer.kind != MixerKind::none) push_ring(last_row_);
+  push_running(last_row_);
+  push_ring(last_row_);
   ++position_;
   hidden_fresh_ = false;
   logits_fresh_ = false;
 }
 
-void Stream::push_ring(const float* row) {
-  const bool full = position_ >= limit_;
-  if (!sum_.empty()) {
-    if (full) add_row(ring_row(position_), -1, sum_);
-    add_row(row, 1, next_sum_);
-    if ((position_ + 1) % limit_ == 0) {
-      // The ring has just gone round: the rows added since it began are all that is visible. Their
-      // sum replaces the one from which rows were taken away, so no rounding builds up.
-      std::swap(sum_, next_sum_);
-      std::fill(next_sum_.begin(), next_sum_.end(), 0.0);
+/// Every average takes the row in, and lets go of the one that a limit hides.
+void Stream::push_running(const float* row) {
+  const std::int64_t dim = config_.dim;
+  context::push_running<float>(
+      rates_, {row, {dim}}, {running_.data(), {static_cast<std::int64_t>(rates_.size()), 1 + dim}});
+  if (context_limit_ == 0) return;
+  for (std::size_t average = 0; average < rates_.size(); ++average) {
+    const double rate = rates_[average];
+    double* const weight = running_state(average);
+    double* const sum = weight + 1;
+    if (position_ >= context_limit_) {
+      const double left = std::pow(rate, static_cast<double>(context_limit_));
+      add_row(ring_row(position_ - context_limit_), -left, dim, sum);
+      *weight -= left;
     }
+    if (rate < 1) continue;
+    // When the limit's rows have gone by, those added since are all that is visible. Their sum
+    // replaces the one from which rows were taken away, so no rounding builds up. A smaller rate
+    // lets it die away.
+    double* const next_sum = next_sums_.data() + average * static_cast<std::size_t>(dim);
+    add_row(row, 1, dim, next_sum);
+    if ((position_ + 1) % context_limit_ != 0) continue;
+    std::copy_n(next_sum, dim, sum);
+    std::fill_n(next_sum, dim, 0.0);
   }
-  // Grows as it fills: a limit far beyond the text costs no memory.
-  if (!full) ring_.resize(ring_.size() + static_cast<std::size_t>(config_.dim));
-  std::copy_n(row, config_.dim, ring_.data() + position_ % limit_ * config_.dim);
 }
 
-void Stream::mix(float* context) const {
+void Stream::push_ring(const float* row) {
+  if (ring_rows_ == 0) return;
+  // Grows as it fills: a limit far beyond the text costs no memory.
+  if (position_ < ring_rows_) ring_.resize(ring_.size() + static_cast<std::size_t>(config_.dim));
+  std::copy_n(row, config_.dim, ring_.data() + position_ % ring_rows_ * config_.dim);
+}
+
+/// The mean of the part's last rows, or these rows side by side.
+void Stream::mix_window(const context::MixerPart& part, float* out) const {
   const std::int64_t dim = config_.dim;
-  const std::int64_t count = visible();
-  const std::int64_t first = position_ - count;
-  std::fill_n(context, context_.size(), 0.0F);
-  if (count == 0) return;
-  switch (config_.mixer.kind) {
-    case MixerKind::none:
-      std::copy_n(last_row_, dim, context);
-      return;
-    case MixerKind::mean:
-      for (std::size_t i = 0; i < sum_.size(); ++i) {
-        context[i] = static_cast<float>(sum_[i] / static_cast<double>(count));
-      }
-      return;
-    case MixerKind::window: {
-      // Added anew from the ring: nothing is subtracted, so nothing cancels.
-      std::vector<double> sum(static_cast<std::size_t>(dim), 0.0);
-      for (std::int64_t t = first; t < position_; ++t) add_row(ring_row(t), 1, sum);
-      for (std::size_t i = 0; i < sum.size(); ++i) {
-        context[i] = static_cast<float>(sum[i] / static_cast<double>(count));
-      }
-      return;
+  const std::int64_t count = visible_to(part);
+  if (part.kind == MixerKind::concat) {
+    // Oldest first, the current row last; zeros stand before the start.
+    out += (part.window - count) * dim;
+    for (std::int64_t t = position_ - count; t < position_; ++t, out += dim) {
+      std::copy_n(ring_row(t), dim, out);
     }
-    case MixerKind::concat: {
-      // Oldest first, the current row last; zeros stand before the start.
-      float* out = context + (config_.mixer.window - count) * dim;
-      for (std::int64_t t = first; t < position_; ++t, out += dim) {
-        std::copy_n(ring_row(t), dim, out);
+    return;
+  }
+  // Added anew from the ring: nothing is subtracted, so nothing cancels.
+  std::vector<double> sum(static_cast<std::size_t>(dim), 0.0);
+  for (std::int64_t t = position_ - count; t < position_; ++t) {
+    add_row(ring_row(t), 1, dim, sum.data());
+  }
+  divide(sum.data(), static_cast<double>(count), dim, out);
+}
+
+/// context::mixer_forward for one position, into context_.
+void Stream::mix() {
+  std::fill(context_.begin(), context_.end(), 0.0F);
+  if (position_ == 0) return;
+  float* out = context_.data();
+  std::size_t average = 0;
+  for (const context::MixerPart& part : config_.mixer.parts) {
+    const std::int64_t width = context::feature_width(part, config_.dim);
+    if (part.kind == MixerKind::none) {
+      std::copy_n(last_row_, config_.dim, out);
+    } else if (part.window > 0) {
+      mix_window(part, out);
+    } else {
+      for (std::int64_t block = 0; block < width; block += config_.dim, ++average) {
+        const double* const weight = running_state(average);
+        divide(weight + 1, *weight, config_.dim, out + block);
       }
-      return;
     }
-    case MixerKind::full_mean:
-    case MixerKind::centred:
-      return;  // refused by the constructor
+    out += width;
   }
 }
 
@@ -189,7 +229,7 @@ void Stream::run_mlp() {
 
 base::View1<const float> Stream::hidden() {
   if (hidden_fresh_) return {hidden_.data(), {config_.dim}};
-  mix(context_.data());
+  mix();
   if (config_.hidden == 0) {
     hidden_ = context_;
   } else {

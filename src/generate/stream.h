@@ -6,15 +6,16 @@
 #include "base/thread_pool.h"
 #include "base/types.h"
 #include "base/view.h"
+#include "context/mixer.h"
 #include "model/config.h"
 #include "model/parameters.h"
 
 namespace lexirow::generate {
 
-/// One sequence, one token at a time. State O(D) (none, mean) or O(W*D) (window, concat, a mean
-/// with a context limit); the cost of a token does not depend on how many came before. Reading a
-/// token costs O(D); the MLP and the head run only when their result is asked for. Batch and
-/// streaming agree to 1e-5.
+/// One sequence, one token at a time. State O(D) (none, mean, each rate of decay) or O(W*D)
+/// (window, concat, all with a context limit); the cost of a token does not depend on how many came
+/// before. Reading a token costs O(D); the MLP and the head run only when their result is asked
+/// for. Batch and streaming agree to 1e-5.
 class Stream {
  public:
   /// Borrows pool, config and parameters. `context_limit` 0: as far as the mixer looks; else what
@@ -40,19 +41,26 @@ class Stream {
 
  private:
   const float* ring_row(std::int64_t position) const;
+  std::int64_t visible_to(const context::MixerPart& part) const;
+  void push_running(const float* row);
   void push_ring(const float* row);
-  void mix(float* context) const;
+  void mix();
+  void mix_window(const context::MixerPart& part, float* out) const;
   void run_mlp();
+  double* running_state(std::size_t average);
 
   base::ThreadPool& pool_;
   const model::ModelConfig& config_;
   const model::Parameters<float>& parameters_;
-  std::int64_t limit_ = 0;  // rows that can be seen; 0: no limit
+  std::int64_t context_limit_ = 0;  // tokens that may be looked back on; 0: no limit
+  std::int64_t limit_ = 0;          // rows that can be seen; 0: no limit
   std::int64_t position_ = 0;
   const float* last_row_ = nullptr;  // [D] in the table, of the last token
-  std::vector<float> ring_;  // [min(position, limit), D]; empty for none and a mean without limit
-  std::vector<double> sum_;  // [D] of the visible rows (mean)
-  std::vector<double> next_sum_;  // [D] of the rows since the ring began anew (mean with a limit)
+  std::int64_t ring_rows_ = 0;       // of the last rows, as many as a part looks back on one by one
+  std::vector<float> ring_;          // [min(position, ring_rows_), D]
+  std::vector<double> rates_;        // [S] of the running averages (mean: 1, decay)
+  std::vector<double> running_;      // [S, 1 + D] of each the weights' sum and the weighted sum
+  std::vector<double> next_sums_;  // [S, D] of the rows since the limit went by, where there is one
   logits::MlpViews<const float> mlp_;
   std::vector<float> context_, state_, layer_, normed_, hidden_, logits_;
   bool hidden_fresh_ = false;  // hidden_ belongs to position_

@@ -16,8 +16,6 @@
 namespace lexirow::inspect {
 namespace {
 
-using context::MixerKind;
-
 /// Scores of a whole text that may stand in memory at once: 512 MiB.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 27;
 
@@ -216,16 +214,16 @@ Json score_json(const store::ModelFolder& folder, const WalkScore& score) {
   return json;
 }
 
-std::string empty_blocks(std::int64_t count) {
-  if (count == 0) return "";
-  return count == 1 ? "; the other block is zeros"
-                    : fmt::format("; the other {} blocks are zeros", count);
-}
-
 /// The first values of a vector.
 Json first_values(base::View1<const float> values) {
   const std::int64_t count = std::min(values.size(), static_cast<std::int64_t>(kFirstValues));
   return std::vector<float>(values.begin(), values.begin() + count);
+}
+
+Json part_json(const MixingPart& mixing) {
+  Json json = {{"mixer", context::part_name(mixing.part)}, {"weights", mixing.weights}};
+  if (!mixing.blocks.empty()) json["blocks"] = mixing.blocks;
+  return json;
 }
 
 }  // namespace
@@ -243,35 +241,6 @@ double norm(base::View1<const float> values) {
   return std::sqrt(kernels::sum_of_squares(values.size(), values.data()));
 }
 
-std::vector<double> mixing_weights(const context::Mixer& mixer, std::span<const std::uint8_t> mask,
-                                   std::int64_t position) {
-  const auto count = static_cast<std::int64_t>(mask.size());
-  const std::int64_t reach = context::reach(mixer);
-  const std::int64_t begin = reach < 0 ? 0 : std::max<std::int64_t>(0, position - reach);
-  const std::int64_t end = mixer.kind == MixerKind::full_mean ? count
-                           : mixer.kind == MixerKind::centred ? std::min(count, position + 2)
-                                                              : position + 1;
-  std::int64_t visible = 0;
-  for (std::int64_t t = begin; t < end; ++t) visible += mask[static_cast<std::size_t>(t)] != 0;
-  std::vector<double> weights(mask.size(), 0.0);
-  for (std::int64_t t = begin; t < end; ++t) {
-    const auto at = static_cast<std::size_t>(t);
-    if (mask[at] != 0) weights[at] = 1.0 / static_cast<double>(visible);
-  }
-  return weights;
-}
-
-std::vector<std::int64_t> concat_blocks(const context::Mixer& mixer,
-                                        std::span<const std::uint8_t> mask, std::int64_t position) {
-  std::vector<std::int64_t> blocks(mask.size(), -1);
-  if (mixer.kind != MixerKind::concat) return blocks;
-  for (std::int64_t back = 0; back < mixer.window && back <= position; ++back) {
-    const auto at = static_cast<std::size_t>(position - back);
-    if (mask[at] != 0) blocks[at] = mixer.window - 1 - back;
-  }
-  return blocks;
-}
-
 Walk walk(base::ThreadPool& pool, const store::ModelFolder& folder,
           std::span<const text::Piece> pieces, const WalkOptions& options) {
   validate(options, pieces.size());
@@ -280,43 +249,17 @@ Walk walk(base::ThreadPool& pool, const store::ModelFolder& folder,
   hide_positions(folder.config, options, walk);
   walk.position = options.position.value_or(last_visible(walk.mask));
   require_position(walk, walk.position, "position");
-  walk.weights = mixing_weights(folder.config.mixer, walk.mask, walk.position);
-  walk.blocks = concat_blocks(folder.config.mixer, walk.mask, walk.position);
+  walk.mixing =
+      mixing_parts(folder.config.mixer,
+                   context::running_rates(folder.config.mixer, folder.parameters.decay_rate()),
+                   walk.mask, walk.position);
+  walk.weights = mixing_weights(walk.mixing);
   walk.sees_future = context::leaks_future(folder.config.mixer);
   const std::vector<float> logits = run_model(pool, folder, walk);
   walk.context_norm = norm(view_of(walk.context));
   walk.hidden_norm = norm(view_of(walk.hidden));
   fill_scores(logits, model::excluded_id(folder.config), options, walk);
   return walk;
-}
-
-std::string mixing_sentence(const store::ModelFolder& folder, const Walk& walk) {
-  const context::Mixer& mixer = folder.config.mixer;
-  const std::int64_t count = walk.visible();
-  if (count == 0) return "no row is visible from here, so the context is zero";
-  const std::string rows = count == 1 ? "1 row" : fmt::format("{} rows", count);
-  const std::string each = count == 1 ? "" : fmt::format(", 1/{} each", count);
-  const std::string last =
-      fmt::format("the rows at {}the last {} positions",
-                  count == mixer.window ? "" : fmt::format("{} of ", count), mixer.window);
-  switch (mixer.kind) {
-    case MixerKind::none:
-      return fmt::format("the row of position {} as it is; no other is read", walk.position);
-    case MixerKind::mean:
-      return fmt::format("the mean of {} up to position {}{}", rows, walk.position, each);
-    case MixerKind::window:
-      return fmt::format("the mean of {}{}", last, each);
-    case MixerKind::concat:
-      return fmt::format("{}, side by side, each its own block of {} values{}", last,
-                         folder.config.dim, empty_blocks(mixer.window - count));
-    case MixerKind::full_mean:
-      return fmt::format("the mean of {} of the whole text{}: later ones too, a leak on purpose",
-                         rows, each);
-    case MixerKind::centred:
-      return fmt::format("the mean of {} before, at and after position {}{}: a leak on purpose",
-                         rows, walk.position, each);
-  }
-  return "";
 }
 
 nlohmann::ordered_json to_json(const store::ModelFolder& folder, const Walk& walk) {
@@ -332,9 +275,14 @@ nlohmann::ordered_json to_json(const store::ModelFolder& folder, const Walk& wal
   }
   json["position"] = walk.position;
   json["mixer"] = context::mixer_name(config.mixer);
-  json["mixing"] = mixing_sentence(folder, walk);
+  json["mixing"] = mixing_sentence(walk.mixing, walk.position, config.dim);
   json["weights"] = walk.weights;
-  if (config.mixer.kind == MixerKind::concat) json["blocks"] = walk.blocks;
+  if (walk.mixing.size() > 1) {
+    json["parts"] = Json::array();
+    for (const MixingPart& mixing : walk.mixing) json["parts"].push_back(part_json(mixing));
+  } else if (!walk.mixing.front().blocks.empty()) {
+    json["blocks"] = walk.mixing.front().blocks;
+  }
   json["sees_future"] = walk.sees_future;
   json["context"] = first_values(view_of(walk.context));
   json["context_norm"] = walk.context_norm;

@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/thread_pool.h"
 #include "base/types.h"
-#include "context/mixer.h"
+#include "inspect/mixing.h"
 #include "store/model_folder.h"
 #include "text/tokenizer.h"
 
@@ -38,8 +38,8 @@ struct Walk {
   std::vector<std::uint8_t> mask;      ///< [T] 1 visible, 0 left out or padding
   std::int64_t position = 0;           ///< the one that is walked
   base::Array<float> rows;             ///< [T, D]
+  std::vector<MixingPart> mixing;      ///< what the context is made of, in its order
   std::vector<double> weights;         ///< [T] of mixing_weights()
-  std::vector<std::int64_t> blocks;    ///< [T] of concat_blocks()
   bool sees_future = false;            ///< the mixer reads later positions
   std::vector<float> context;          ///< [F] the mixed rows
   double context_norm = 0;             ///< Euclidean, as all norms here
@@ -75,26 +75,8 @@ inline constexpr std::int64_t kMostWalkTokens = 1024;
 Walk walk(base::ThreadPool& pool, const store::ModelFolder& folder,
           std::span<const text::Piece> pieces, const WalkOptions& options);
 
-/// The share that each row has in the context of `position`: 1/n for each of the n visible rows
-/// that the mixer reads there, zero elsewhere; all zero where it sees none. `concat` puts its rows
-/// side by side instead of adding them: there it is the share of the filled blocks.
-///   mask     [T]  in   1 visible, 0 padding
-///   returns  [T]
-std::vector<double> mixing_weights(const context::Mixer& mixer, std::span<const std::uint8_t> mask,
-                                   std::int64_t position);
-
-/// For `concat`, the block (0 the oldest, W-1 the row of `position`) of the context that a visible
-/// row fills; -1 where it fills none, and for all other mixers.
-///   mask     [T]  in   1 visible, 0 padding
-///   returns  [T]
-std::vector<std::int64_t> concat_blocks(const context::Mixer& mixer,
-                                        std::span<const std::uint8_t> mask, std::int64_t position);
-
 /// Euclidean norm, summed in double.
 double norm(base::View1<const float> values);
-
-/// What the mixer did at the position, in one sentence with its figures.
-std::string mixing_sentence(const store::ModelFolder& folder, const Walk& walk);
 
 /// The walk as `lexirow walk --json` and the browser view give it.
 nlohmann::ordered_json to_json(const store::ModelFolder& folder, const Walk& walk);

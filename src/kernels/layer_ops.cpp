@@ -87,22 +87,23 @@ void dropout_float(std::int64_t size, std::uint32_t low, std::uint32_t high,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(kFloats));
   const Vec by = hn::Set(kFloats, scale);
   const auto below = hn::Set(integers, static_cast<std::int32_t>(threshold) - 1);
-  const auto kept = [&](std::int64_t at, Vec v) HWY_ATTR {
-    // random_bits() below, lane by lane.
-    auto bits = hn::Mul(hn::Iota(words, static_cast<std::uint32_t>(at)), hn::Set(words, kWeyl));
-    bits = hn::Add(bits, hn::Set(words, low));
-    bits = hn::Mul(hn::Xor(bits, hn::ShiftRight<16>(bits)), hn::Set(words, kMix1));
+  // random_bits() below, lane by lane; i * kWeyl + low from vector to vector by adding.
+  auto counter = hn::Add(hn::Mul(hn::Iota(words, 0U), hn::Set(words, kWeyl)), hn::Set(words, low));
+  const auto step = hn::Set(words, static_cast<std::uint32_t>(lanes) * kWeyl);
+  const auto kept = [&](Vec v) HWY_ATTR {
+    auto bits = hn::Mul(hn::Xor(counter, hn::ShiftRight<16>(counter)), hn::Set(words, kMix1));
     bits = hn::Add(hn::Xor(bits, hn::ShiftRight<15>(bits)), hn::Set(words, high));
     bits = hn::Mul(bits, hn::Set(words, kMix2));
     bits = hn::ShiftRight<8>(hn::Xor(bits, hn::ShiftRight<16>(bits)));
+    counter = hn::Add(counter, step);
     const auto stays = hn::Gt(hn::BitCast(integers, bits), below);
     return hn::IfThenElseZero(hn::RebindMask(kFloats, stays), hn::Mul(v, by));
   };
   std::int64_t i = 0;
   for (; i + lanes <= size; i += lanes) {
-    hn::StoreU(kept(i, hn::LoadU(kFloats, x + i)), kFloats, x + i);
+    hn::StoreU(kept(hn::LoadU(kFloats, x + i)), kFloats, x + i);
   }
-  if (i < size) store_tail(kept(i, load_tail(kFloats, x + i, size - i, 0.0F)), size - i, x + i);
+  if (i < size) store_tail(kept(load_tail(kFloats, x + i, size - i, 0.0F)), size - i, x + i);
 }
 
 }  // namespace lexirow::kernels::HWY_NAMESPACE

@@ -82,16 +82,20 @@ Measurement mixer_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const base::Array<float> hidden = some_values(batch * steps * dim);
   base::Array<float> out(batch * steps * features);
   base::Array<float> d_hidden(batch * steps * dim);
+  const base::Array<float> decay_rate = some_values(context::learned_rates(mixer));
+  base::Array<float> d_decay_rate(decay_rate.size());
   const base::Array<float> d_out = some_values(batch * steps * features);
   Measurement result;
   result.tokens = batch * steps;
   // Rows and d_out are read, the context written, d_hidden read and written.
   result.work = as_real(batch * steps * (3 * dim + 2 * features)) * kFloat;
   result.timing = repeat(sizes.seconds, [&] {
-    context::mixer_forward<float>(pool, mixer, hidden.view(batch, steps, dim), {},
+    const context::MixerViews<float> inputs{decay_rate.view(), {}};
+    context::mixer_forward<float>(pool, mixer, inputs, hidden.view(batch, steps, dim), {},
                                   out.view(batch, steps, features));
-    context::mixer_backward<float>(pool, mixer, {}, d_out.view(batch, steps, features),
-                                   d_hidden.view(batch, steps, dim));
+    context::mixer_backward<float>(pool, mixer, inputs, hidden.view(batch, steps, dim), {},
+                                   d_out.view(batch, steps, features),
+                                   d_hidden.view(batch, steps, dim), d_decay_rate.view());
   });
   return result;
 }

@@ -112,19 +112,18 @@ logits::MlpForm mlp_form_from_json(const nlohmann::json& json) {
 
 void validate(const ModelConfig& config) {
   validate_sizes(config);
-  const bool has_window = config.mixer.kind == context::MixerKind::window ||
-                          config.mixer.kind == context::MixerKind::concat;
-  if (has_window ? config.mixer.window < 1 : config.mixer.window != 0) {
-    fail(fmt::format("the mixer {} has window {}, expected {}", context::mixer_name(config.mixer),
-                     config.mixer.window, has_window ? "1 or more" : "0: it takes none"));
+  try {
+    context::validate(config.mixer);
+  } catch (const Error& error) {
+    fail(error.what());
   }
-  if (config.mixer.kind == context::MixerKind::concat && config.mixer.window > 1 &&
-      config.hidden == 0) {
+  const std::int64_t blocks = context::feature_width(config.mixer, 1);
+  if (blocks > 1 && config.hidden == 0) {
     fail(
         fmt::format("the mixer {} gives {} rows side by side, which only an MLP brings back to "
                     "dim {}, and hidden is 0; set hidden to the MLP's width, or choose another "
                     "mixer",
-                    context::mixer_name(config.mixer), config.mixer.window, config.dim));
+                    context::mixer_name(config.mixer), blocks, config.dim));
   }
   logits::validate(config.mlp);
   if (config.hidden == 0 && config.mlp != logits::MlpForm()) {

@@ -46,7 +46,7 @@ base::View1<T> flat(base::View2<T> values) {
 
 /// The rows are the context as they stand: `none` of every position, no mask. Nothing is copied.
 bool passes_rows_on(const ModelConfig& config, const BatchView& batch, const Sizes& sizes) {
-  return config.mixer.kind == context::MixerKind::none && sizes.rows == sizes.steps &&
+  return config.mixer.is(context::MixerKind::none) && sizes.rows == sizes.steps &&
          !batch.mask.present();
 }
 
@@ -62,7 +62,7 @@ base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,
     return workspace.hidden.view(sizes.positions(), sizes.dim);
   }
   workspace.context.resize(sizes.positions() * sizes.features);
-  context::mixer_forward<T>(pool, config.mixer,
+  context::mixer_forward<T>(pool, config.mixer, {parameters.decay_rate(), batch.carried},
                             workspace.hidden.view(sizes.batch, sizes.rows, sizes.dim), batch.mask,
                             workspace.context.view(sizes.batch, sizes.steps, sizes.features));
   return workspace.context.view(sizes.positions(), sizes.features);
@@ -147,7 +147,9 @@ void states_backward(base::ThreadPool& pool, const ModelConfig& config,
   if (views.d_context.data() != views.d_hidden.data()) {
     const base::View3<const T> d_context(views.d_context.data(),
                                          {sizes.batch, sizes.steps, sizes.features});
-    context::mixer_backward<T>(pool, config.mixer, batch.mask, d_context, d_hidden);
+    context::mixer_backward<T>(pool, config.mixer, {parameters.decay_rate(), {}},
+                               workspace.hidden.view(sizes.batch, sizes.rows, sizes.dim),
+                               batch.mask, d_context, d_hidden, gradients.dense.decay_rate());
   }
   if (config.skip) {
     const base::View3<const T> d_out(views.d_out.data(), {sizes.batch, sizes.steps, sizes.dim});

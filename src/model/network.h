@@ -26,6 +26,9 @@ struct BatchView {
   base::View2<const Id> ids;
   base::View2<const std::uint8_t> mask;
   base::View2<const Id> labels;
+  /// What the mixer's running averages hold of the tokens before the first ones; [B, S, 1+D] as in
+  /// context::MixerViews. Absent: nothing, as always where gradients are computed.
+  base::View3<const double> carried = {};
   /// What evaluate_with_gradients scores the labels against; null: the whole vocabulary. Needs
   /// gradients for a sampled head. Nothing else reads it.
   const loss::Negatives* negatives = nullptr;

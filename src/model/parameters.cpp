@@ -41,6 +41,9 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
   base::TorchStream stream(seed);
   const base::View2<float> table = parameters.token_embedding();
   stream.fill_normal({table.data(), {table.size()}});
+  const std::vector<double> rates = context::initial_decay_rate(config.mixer);
+  std::transform(rates.begin(), rates.end(), parameters.decay_rate().begin(),
+                 [](double rate) { return static_cast<float>(rate); });
   if (config.hidden > 0) {
     const logits::MlpViews<float> mlp = parameters.mlp();
     for (const auto& linear : mlp.linears) draw_linear(stream, linear.weight, linear.bias);
@@ -106,6 +109,9 @@ Parameters<T>::Parameters(const ModelConfig& config, const Source& source) : con
     assert(array.size() == size || array.size() == 0);
   };
   take(kTable, {config.vocab_size, config.dim}, table_);
+  if (const std::int64_t rates = context::learned_rates(config.mixer); rates > 0) {
+    take("decay.rate", {rates}, decay_rate_);
+  }
   if (config.hidden > 0) {
     std::int64_t inputs = context::feature_width(config.mixer, config.dim);
     for (std::int64_t layer = 0; layer <= config.mlp.layers; ++layer) {
@@ -136,6 +142,16 @@ base::View2<T> Parameters<T>::token_embedding() {
 template <Real T>
 base::View2<const T> Parameters<T>::token_embedding() const {
   return {table_.data(), {config_.vocab_size, config_.dim}};
+}
+
+template <Real T>
+base::View1<T> Parameters<T>::decay_rate() {
+  return decay_rate_.view();
+}
+
+template <Real T>
+base::View1<const T> Parameters<T>::decay_rate() const {
+  return decay_rate_.view();
 }
 
 template <Real T>
@@ -191,6 +207,7 @@ std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
   };
   const ModelConfig& config = self.config_;
   list(kTable, {config.vocab_size, config.dim}, self.table_);
+  list("decay.rate", {self.decay_rate_.size()}, self.decay_rate_);
   for (std::size_t layer = 0; layer < self.linears_.size(); ++layer) {
     auto& linear = self.linears_[layer];
     const std::string name = linear_name(static_cast<std::int64_t>(layer));

@@ -37,6 +37,9 @@ class Parameters {
 
   base::View2<T> token_embedding();
   base::View2<const T> token_embedding() const;
+  /// Learned rates of the mixer before the sigmoid; absent where none are learned.
+  base::View1<T> decay_rate();
+  base::View1<const T> decay_rate() const;
   logits::MlpViews<T> mlp();
   logits::MlpViews<const T> mlp() const;
   /// lm_head.weight, or the table when tied.
@@ -45,9 +48,9 @@ class Parameters {
   base::View1<T> head_bias();
   base::View1<const T> head_bias() const;
 
-  /// In declaration order: token_embedding.weight, mixer.0.weight, mixer.0.bias, mixer.2.weight,
-  /// mixer.2.bias and so on, norm.1.weight, norm.1.bias and so on, lm_head.weight, lm_head.bias;
-  /// what the model lacks (a tied head) is left out.
+  /// In declaration order: token_embedding.weight, decay.rate, mixer.0.weight, mixer.0.bias,
+  /// mixer.2.weight, mixer.2.bias and so on, norm.1.weight, norm.1.bias and so on, lm_head.weight,
+  /// lm_head.bias; what the model lacks (a tied head) is left out.
   std::vector<NamedTensor<T>> tensors();
   std::vector<NamedTensor<const T>> tensors() const;
 
@@ -67,6 +70,7 @@ class Parameters {
 
   ModelConfig config_;
   base::Array<T> table_;
+  base::Array<T> decay_rate_;    // [K]
   std::vector<Affine> linears_;  // hidden layers and the projection; none without an MLP
   std::vector<Affine> norms_;    // weight and bias [H]
   base::Array<T> head_weight_, head_bias_;

@@ -142,7 +142,8 @@ Optimizer<T>::Optimizer(const OptimizerConfig& config, const Slots<T>& slots) : 
   }
   check_pad(slots);
   for (const TableSlot<T>& table : slots.tables) {
-    tables_.push_back(make_state(table.name, table.value.size(), table.value.extent(1)));
+    tables_.push_back(
+        make_state(table.name, table.value.size(), table.value.extent(1), config.weight_decay));
   }
   for (const DenseSlot<T>& slot : slots.dense) {
     if (slot.row_width > 0 && slot.value.size() % slot.row_width != 0) {
@@ -150,16 +151,19 @@ Optimizer<T>::Optimizer(const OptimizerConfig& config, const Slots<T>& slots) : 
                                                 "the row width {}",
                                                 slot.name, slot.value.size(), slot.row_width));
     }
-    dense_.push_back(make_state(slot.name, slot.value.size(), slot.row_width));
+    const bool decays = config.decay_vectors || !slot.is_vector;
+    dense_.push_back(
+        make_state(slot.name, slot.value.size(), slot.row_width, decays ? config.weight_decay : 0));
   }
   check_slots(slots);
 }
 
 template <Real T>
 typename Optimizer<T>::SlotState Optimizer<T>::make_state(const std::string& name,
-                                                          std::int64_t size,
-                                                          std::int64_t row_width) const {
+                                                          std::int64_t size, std::int64_t row_width,
+                                                          double decay) const {
   SlotState state;
+  state.decay = decay;
   state.name = name;
   state.size = size;
   const bool by_row = config_.kind == OptimizerKind::adagrad_row && row_width > 0;
@@ -234,7 +238,6 @@ void Optimizer<T>::step(base::ThreadPool& pool, const Slots<T>& slots, double lr
   step.adamw.beta1 = config_.beta1;
   step.adamw.beta2 = config_.beta2;
   step.adamw.eps = config_.eps;
-  step.adamw.weight_decay = config_.weight_decay;
   step.adamw.bias_correction1 = 1 - std::pow(config_.beta1, static_cast<double>(steps_));
   step.adamw.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(steps_));
   cut_tiles(slots);
@@ -271,12 +274,13 @@ void Optimizer<T>::move_tile(const Step& step, const Slots<T>& slots, const Tile
 template <Real T>
 void Optimizer<T>::move_values(const Step& step, SlotState& state, std::int64_t begin,
                                std::int64_t size, const T* gradient, T* value) const {
-  const double decay = config_.weight_decay;
+  const double decay = state.decay;
   const T scale = step.gradient_scale;
   T* first = state.first.data();
   if (config_.kind == OptimizerKind::adamw) {
-    kernels::adamw(size, step.adamw, scale, gradient, value, first + begin,
-                   state.second.data() + begin);
+    kernels::AdamWStep adamw = step.adamw;
+    adamw.weight_decay = decay;
+    kernels::adamw(size, adamw, scale, gradient, value, first + begin, state.second.data() + begin);
   } else if (config_.kind == OptimizerKind::sgd) {
     T* buffer = config_.momentum == 0 ? nullptr : first + begin;
     kernels::sgd(size, step.lr, config_.momentum, decay, scale, gradient, value, buffer);

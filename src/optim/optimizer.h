@@ -37,6 +37,7 @@ struct OptimizerConfig {
   double eps = 1e-8;           ///< adamw only: both adagrads use kAdagradEps
   double momentum = 0;         ///< sgd only
   double weight_decay = 0.01;  ///< adamw: decoupled; the others: added to the gradient
+  bool decay_vectors = true;   ///< false: weight_decay leaves slots that are vectors alone
 
   bool operator==(const OptimizerConfig&) const = default;
 };
@@ -87,6 +88,7 @@ class Optimizer {
     std::string name;
     std::int64_t size = 0;
     std::int64_t row_width = 0;  // above 0: one accumulator a row of this width
+    double decay = 0;            // weight decay
     base::Array<T> first;        // moment1, momentum or sum of squares
     base::Array<T> second;       // moment2
   };
@@ -96,7 +98,8 @@ class Optimizer {
     double lr = 0;
     T gradient_scale = 1;
   };
-  SlotState make_state(const std::string& name, std::int64_t size, std::int64_t row_width) const;
+  SlotState make_state(const std::string& name, std::int64_t size, std::int64_t row_width,
+                       double decay) const;
   void check_slots(const Slots<T>& slots) const;
   void cut_tiles(const Slots<T>& slots);
   void move_values(const Step& step, SlotState& state, std::int64_t begin, std::int64_t size,

@@ -6,14 +6,17 @@
 
 namespace lexirow::optim {
 
-enum class ScheduleKind { constant, cosine };
+enum class ScheduleKind { constant, cosine, one_cycle, plateau };
 
-/// `constant` or `cosine`. Throws Error(argument) that lists them.
+/// `constant`, `cosine`, `one-cycle` or `plateau`. Throws Error(argument) that lists them.
 ScheduleKind parse_schedule(std::string_view text);
 std::string schedule_name(ScheduleKind kind);
 
 /// Learning rate by step. Warm-up rises linearly from lr/warmup_steps to lr; cosine then falls to
-/// final_fraction * lr at schedule_steps and stays there.
+/// final_fraction * lr at schedule_steps and stays there. one_cycle is PyTorch's OneCycleLR with
+/// its defaults: it rises from lr/25 to lr over the warm-up (30 % of the steps where there is none)
+/// and falls to lr/250000, both as half a cosine. plateau stays as constant does; who evaluates
+/// halves it. Source of one_cycle: Smith and Topin, "Super-convergence", 2018.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 3e-3;

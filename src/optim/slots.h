@@ -22,6 +22,7 @@ struct DenseSlot {
   /// adagrad_row: width of the rows that share one accumulator (D of a tied table), a divisor of
   /// the size; 0: one accumulator a value, as Adagrad.
   std::int64_t row_width = 0;
+  bool is_vector = false;  ///< a bias, a norm, learned rates: OptimizerConfig::decay_vectors
 };
 
 /// The gradient of a table before its scatter-add: the optimizer sums a row and moves it at once.

@@ -12,7 +12,7 @@ namespace {
 /// back very far.
 std::int64_t sequence_length(const Examination& examination) {
   constexpr std::int64_t kLongest = 64;
-  const std::int64_t reach = context::reach(examination.config().mixer);
+  const std::int64_t reach = context::window_reach(examination.config().mixer);
   return std::max(examination.subject.length, std::min(reach + 3, kLongest));
 }
 
@@ -114,14 +114,17 @@ Verdict check_no_future(const Examination& examination) {
                            moved, comparison.length() - 1));
 }
 
-/// Pairs of an id that changes and a later position whose logits do not keep to the mixer's reach.
-std::int64_t count_wrong_readers(Comparison& comparison, std::int64_t reach) {
+/// Pairs of an id that changes and a later position whose logits do not keep to the mixer's reach:
+/// those that must move, and those that must not. Between them stand rows whose weight has decayed
+/// so far that rounding decides.
+std::int64_t count_wrong_readers(Comparison& comparison, std::int64_t lasting, std::int64_t reach) {
   std::int64_t wrong = 0;
   for (std::int64_t changed = 0; changed + 1 < comparison.length(); ++changed) {
     comparison.change(changed, changed + 1);
     for (std::int64_t t = changed + 1; t < comparison.length(); ++t) {
-      const bool reads = reach < 0 || t - changed <= reach;
-      wrong += (comparison.moved_at(t) > 0) != reads;
+      const bool must = lasting < 0 || t - changed <= lasting;
+      const bool may = reach < 0 || t - changed <= reach;
+      if (must || !may) wrong += (comparison.moved_at(t) > 0) != must;
     }
   }
   return wrong;
@@ -143,7 +146,10 @@ Verdict check_reads_past(const Examination& examination) {
   Comparison comparison(examination);
   if (!comparison.possible()) return skip(kAllRowsEqual);
   const std::int64_t reach = context::reach(examination.config().mixer);
-  const std::int64_t wrong = count_wrong_readers(comparison, reach);
+  const context::Mixer& mixer = examination.config().mixer;
+  const std::int64_t lasting = context::lasting_reach(
+      mixer, context::running_rates(mixer, examination.parameters().decay_rate()));
+  const std::int64_t wrong = count_wrong_readers(comparison, lasting, reach);
   const std::int64_t unmasked = count_seen_through_mask(comparison);
   const auto figure = static_cast<double>(wrong + unmasked);
   const std::string hidden =

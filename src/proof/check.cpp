@@ -56,7 +56,8 @@ void add_stacks(std::vector<model::ModelConfig>& configs) {
 std::vector<model::ModelConfig> built_in_configs() {
   std::vector<model::ModelConfig> configs;
   for (const char* mixer :
-       {"none", "none", "mean", "window:3", "concat:3", "full-mean", "centred"}) {
+       {"none", "none", "mean", "window:3", "concat:3", "decay:0.5", "decay:learned:2",
+        "none+concat:2+decay:0.5:0.9+mean", "full-mean", "centred"}) {
     for (bool tied : {false, true}) {
       model::ModelConfig config;
       config.vocab_size = 24;
@@ -66,9 +67,9 @@ std::vector<model::ModelConfig> built_in_configs() {
       config.hidden = first ? 0 : 8;
       config.tied = tied;
       // Every option stands in some configurations and is left out of others.
-      config.bias = !tied || config.mixer.kind == context::MixerKind::mean;
-      config.skip = config.mixer.kind == context::MixerKind::concat;
-      const bool padded = !first && config.mixer.kind != context::MixerKind::window;
+      config.bias = !tied || config.mixer.is(context::MixerKind::mean);
+      config.skip = config.mixer.is(context::MixerKind::concat);
+      const bool padded = !first && !config.mixer.is(context::MixerKind::window);
       if (padded) config.pad_id = 23;
       configs.push_back(config);
     }

@@ -66,10 +66,10 @@ std::set<std::int64_t> choose_entries(std::int64_t size, std::int64_t width,
 
 /// Earlier rows that the batch carries, as training does for mixers that look back a fixed way.
 std::int64_t carried(const Examination& examination) {
-  const std::int64_t reach = context::reach(examination.config().mixer);
   return context::leaks_future(examination.config().mixer)
              ? 0
-             : std::clamp<std::int64_t>(reach, 0, examination.subject.length);
+             : std::min(context::carried_rows(examination.config().mixer),
+                        examination.subject.length);
 }
 
 /// The batch with units left out as in one step of training, the same ones at every call.

@@ -51,7 +51,7 @@ model::ModelConfig read_config(RecordedFields& fields) {
   config.mixer = read_mixer(fields);
   config.vocab_size = fields.integer("vocab_size", 1, kMostRows);
   config.dim = fields.integer("dim", 1, kMostSize);
-  const bool current = config.mixer.kind == context::MixerKind::none;
+  const bool current = config.mixer.is(context::MixerKind::none);
   config.hidden =
       fields.has("hidden") ? fields.integer("hidden", 0, kMostSize) : (current ? 0 : config.dim);
   config.tied = fields.boolean("tied");

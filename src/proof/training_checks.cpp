@@ -184,11 +184,13 @@ Verdict check_label_shift(const Examination& examination) {
   course.config.dim = 8;
   course.config.hidden = 16;
   course.config.mixer = examination.config().mixer;
-  course.config.mixer.window = std::min<std::int64_t>(course.config.mixer.window, 4);
+  for (context::MixerPart& part : course.config.mixer.parts) {
+    part.window = std::min<std::int64_t>(part.window, 4);
+  }
   course.learning_rate = 0.03;
   course.steps = 150;
   model::initialize(course.config, examination.subject.seed, model::Init::torch, course.parameters);
-  const std::int64_t carry = std::max<std::int64_t>(0, context::reach(course.config.mixer));
+  const std::int64_t carry = context::window_reach(course.config.mixer);
   std::vector<Id> cycle;
   for (Id i = 0; i < 4 * kCycle * kLength + 1; ++i) cycle.push_back(i % kCycle);
   const text::Batch batch = cut_batch(examination.parts, cycle, kLength, carry);

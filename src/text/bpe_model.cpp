@@ -161,7 +161,7 @@ bool BpeModel::add_fallback(std::string_view symbol, std::vector<ModelToken>& to
 }
 
 bool BpeModel::makes(Id id) const {
-  const std::string& whole = tokens()[static_cast<std::size_t>(id)];
+  const std::string_view whole = tokens()[static_cast<std::size_t>(id)];
   if (parts_.byte_fallback && fallback_byte(whole) >= 0) return true;
   std::string_view spelling = whole;
   const std::string prefix = parts_.prefix.value_or("");

@@ -60,10 +60,7 @@ class PipelineTokenizer final : public Tokenizer {
 
   const TokenModel& model() const { return *parts_.model; }
   /// True for a token that is found by its spelling before the model sees the text.
-  bool is_added(Id id) const {
-    return static_cast<std::size_t>(id) < added_ids_.size() &&
-           added_ids_[static_cast<std::size_t>(id)];
-  }
+  bool is_added(Id id) const { return added_spellings_.contains(id); }
 
  protected:
   std::string decode_part(std::span<const Id> ids) const override { return decode(ids, true); }

@@ -94,7 +94,7 @@ Window WindowPlan::at(std::int64_t i) const {
   const std::int64_t offset = (i - before) * options_.stride;
   const std::int64_t labels = here.end - here.begin - 1;
   return {here.begin + offset, std::min(options_.context, labels - offset),
-          std::min(options_.carry, offset)};
+          std::min(options_.carry, offset), here.begin};
 }
 
 void fill_batch(const TokenStream& stream, const WindowPlan& plan,

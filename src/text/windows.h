@@ -21,8 +21,9 @@ struct WindowOptions {
 /// One training piece: inputs [begin, begin + length), labels one later.
 struct Window {
   std::int64_t begin = 0;
-  std::int64_t length = 0;   ///< 1..T
-  std::int64_t carried = 0;  ///< earlier tokens of the same document that are read, 0..carry
+  std::int64_t length = 0;    ///< 1..T
+  std::int64_t carried = 0;   ///< earlier tokens of the same document that are read, 0..carry
+  std::int64_t document = 0;  ///< first token of the document, as far as it is in the range
 };
 
 /// The windows of the tokens [first, last) of a stream, which counts as a stream of its own: its

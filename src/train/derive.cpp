@@ -82,13 +82,13 @@ optim::OptimizerConfig optimizer_config(const Settings& settings) {
   if (settings.optimizer.starts_with("adagrad")) config.eps = 1e-10;
   config.momentum = settings.momentum;
   config.weight_decay = settings.weight_decay;
+  config.decay_vectors = settings.decay_of == "all";
   return config;
 }
 
 optim::Schedule schedule(const Settings& settings, std::int64_t steps) {
   optim::Schedule result;
-  result.kind =
-      settings.schedule == "cosine" ? optim::ScheduleKind::cosine : optim::ScheduleKind::constant;
+  result.kind = optim::parse_schedule(settings.schedule);
   result.lr = settings.lr;
   result.schedule_steps = settings.schedule_steps > 0 ? settings.schedule_steps : steps;
   result.warmup_steps = warmup_steps(settings, result.schedule_steps);
@@ -100,7 +100,8 @@ text::WindowOptions window_options(const Settings& settings, bool overlap) {
   options.context = settings.context;
   options.stride = overlap && settings.stride > 0 ? settings.stride : settings.context;
   if (settings.carry) {
-    options.carry = std::max<std::int64_t>(0, context::reach(context::parse_mixer(settings.mixer)));
+    const context::Mixer mixer = context::parse_mixer(settings.mixer);
+    options.carry = overlap ? context::carried_rows(mixer) : context::window_reach(mixer);
   }
   return options;
 }

@@ -28,7 +28,9 @@ model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_siz
 optim::OptimizerConfig optimizer_config(const Settings& settings);
 /// `steps` of the first run, where the settings name no schedule steps.
 optim::Schedule schedule(const Settings& settings, std::int64_t steps);
-/// Windows to train on; `overlap` false: windows to evaluate on, without overlap.
+/// Windows to train on; `overlap` false: windows to evaluate on, without overlap. What they carry
+/// is what the mixer looks back on, but of running averages: evaluation goes on with their sums
+/// (carried_states.h), training reads as many earlier tokens as count.
 text::WindowOptions window_options(const Settings& settings, bool overlap);
 text::VocabularyOptions vocabulary_options(const Settings& settings);
 text::CorpusRules corpus_rules(const Settings& settings, const std::atomic<bool>* stop = nullptr);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "lexirow/error.h"
+#include "train/carried_states.h"
 #include "train/corpus_preparation.h"
 #include "train/derive.h"
 #include "train/sizes.h"
@@ -81,8 +82,9 @@ class LineScorer {
     std::vector<std::int64_t> counts(boundaries_.size() - 1, 0);
     const text::MemoryTokenStream stream(std::move(ids_), boundaries_);
     const text::WindowPlan plan(stream, 0, stream.size(), window_options(settings_, false));
+    CarriedStates carried(settings_, folder_.config, folder_.parameters, stream, plan);
     for (std::int64_t begin = 0; begin < plan.size(); begin += kRows) {
-      score_batch(stream, plan, begin, std::min(plan.size(), begin + kRows), sums, counts);
+      score_batch(stream, plan, carried, begin, std::min(plan.size(), begin + kRows), sums, counts);
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {
       LineScore line;
@@ -96,13 +98,14 @@ class LineScorer {
 
  private:
   void score_batch(const text::TokenStream& stream, const text::WindowPlan& plan,
-                   std::int64_t begin, std::int64_t end, std::vector<double>& sums,
-                   std::vector<std::int64_t>& counts) {
+                   CarriedStates& carried, std::int64_t begin, std::int64_t end,
+                   std::vector<double>& sums, std::vector<std::int64_t>& counts) {
     std::vector<std::int64_t> indices(static_cast<std::size_t>(end - begin));
     std::iota(indices.begin(), indices.end(), begin);
     text::fill_batch(stream, plan, indices, batch_);
     losses_.resize(batch_.rows * batch_.length);
-    const model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+    model::BatchView view{batch_.ids_view(), batch_.mask_view(), batch_.labels_view()};
+    view.carried = carried.before(indices);
     model::evaluate<float>(pool_, folder_.config, folder_.parameters, view, workspace_,
                            losses_.view());
     for (std::int64_t row = 0; row < batch_.rows; ++row) {
@@ -144,19 +147,22 @@ void refuse_no_number(double loss, const std::string& path) {
 
 }  // namespace
 
-HeldOut evaluate_windows(base::ThreadPool& pool, const model::ModelConfig& config,
+HeldOut evaluate_windows(base::ThreadPool& pool, const Settings& settings,
+                         const model::ModelConfig& config,
                          const model::Parameters<float>& parameters,
                          const text::TokenStream& stream, const text::WindowPlan& plan,
                          std::int64_t rows, model::Workspace<float>& workspace,
                          const std::function<bool(std::int64_t windows)>& enough) {
   HeldOut result;
+  CarriedStates carried(settings, config, parameters, stream, plan);
   text::Batch batch;
   for (std::int64_t begin = 0; begin < plan.size(); begin += rows) {
     std::vector<std::int64_t> indices(
         static_cast<std::size_t>(std::min(rows, plan.size() - begin)));
     std::iota(indices.begin(), indices.end(), begin);
     text::fill_batch(stream, plan, indices, batch);
-    const model::BatchView view{batch.ids_view(), batch.mask_view(), batch.labels_view()};
+    model::BatchView view{batch.ids_view(), batch.mask_view(), batch.labels_view()};
+    view.carried = carried.before(indices);
     const loss::LossSum loss =
         model::evaluate<float>(pool, config, parameters, view, workspace, {});
     result.loss.sum += loss.sum;
@@ -177,8 +183,8 @@ EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folde
   const text::WindowPlan plan(*corpus.stream, 0, corpus.stream->size(),
                               window_options(settings, false));
   model::Workspace<float> workspace;
-  const HeldOut held_out = evaluate_windows(pool, folder.config, folder.parameters, *corpus.stream,
-                                            plan, kRows, workspace);
+  const HeldOut held_out = evaluate_windows(pool, settings, folder.config, folder.parameters,
+                                            *corpus.stream, plan, kRows, workspace);
   if (held_out.loss.counted == 0) {
     throw Error(
         ErrorKind::file,

@@ -11,6 +11,7 @@
 #include "store/model_folder.h"
 #include "text/token_stream.h"
 #include "text/windows.h"
+#include "train/settings.h"
 
 namespace lexirow::train {
 
@@ -21,9 +22,10 @@ struct HeldOut {
 };
 
 /// Evaluates the windows of a plan, `rows` at a time, until `enough` says after one of these
-/// batches, given the windows read so far, that it is to end.
+/// batches, given the windows read so far, that it is to end. Where the settings carry, running
+/// averages go on from window to window.
 HeldOut evaluate_windows(
-    base::ThreadPool& pool, const model::ModelConfig& config,
+    base::ThreadPool& pool, const Settings& settings, const model::ModelConfig& config,
     const model::Parameters<float>& parameters, const text::TokenStream& stream,
     const text::WindowPlan& plan, std::int64_t rows, model::Workspace<float>& workspace,
     const std::function<bool(std::int64_t windows)>& enough = [](std::int64_t) { return false; });

@@ -24,8 +24,8 @@ optim::Slots<T> model_slots(const model::ModelConfig& config, model::Parameters<
       slots.tables.push_back({value.name, parameters.head_weight(), &gradients.head_rows});
       continue;
     }
-    slots.dense.push_back(
-        {value.name, value.values, gradient->values, is_table ? config.dim : std::int64_t{0}});
+    slots.dense.push_back({value.name, value.values, gradient->values,
+                           is_table ? config.dim : std::int64_t{0}, value.shape.size() == 1});
   }
   slots.pad_id = config.pad_id;
   slots.dim = config.dim;

@@ -137,10 +137,11 @@ void validate_model(const Settings& settings) {
                       settings.mixer));
   require_at_least("dim", settings.dim, 1);
   require_at_least("hidden", settings.hidden, 0);
-  require(mixer.kind != context::MixerKind::concat || settings.hidden > 0 || mixer.window == 1,
+  const std::int64_t blocks = context::feature_width(mixer, 1);
+  require(blocks == 1 || settings.hidden > 0,
           fmt::format("--mixer {}: {} rows side by side need the MLP, but --hidden is 0; give "
                       "--hidden H",
-                      settings.mixer, mixer.window));
+                      settings.mixer, blocks));
   require(!settings.skip || settings.hidden > 0,
           "--skip: it adds the current row after the MLP, but --hidden is 0; give --hidden H");
   negatives_of(settings);
@@ -213,6 +214,12 @@ void validate_training(const Settings& settings) {
   require_at_least("save-every", settings.save_every, 0);
   require_at_least("seed", settings.seed, 0);
   warmup_steps(settings, 1);
+  require_at_least("plateau", settings.plateau, 1);
+  require(settings.schedule != "plateau" ||
+              ((validation_fraction(settings) > 0 || !settings.validation_file.empty()) &&
+               settings.eval_every > 0),
+          "--schedule plateau: it follows the held-out loss, but nothing is held out or "
+          "--eval-every is 0; give --validation or --validation-file");
   require(settings.patience == 0 || validation_fraction(settings) > 0 ||
               !settings.validation_file.empty(),
           "--patience: it counts held-out losses, but nothing is held out; give --validation or "

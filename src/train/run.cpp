@@ -154,9 +154,8 @@ void Run::record_settings() {
   settings_.epochs = 0;
   settings_.minutes = 0;
   // With a constant rate the length of the schedule changes nothing, so it is not part of the run.
-  settings_.schedule_steps = settings_.schedule == "constant" && warmup_steps(settings_, 100) == 0
-                                 ? 0
-                                 : state.schedule_steps;
+  const bool level = settings_.schedule == "constant" || settings_.schedule == "plateau";
+  settings_.schedule_steps = level && warmup_steps(settings_, 100) == 0 ? 0 : state.schedule_steps;
   folder_.settings["train"] = settings_to_json(settings_);
 }
 
@@ -285,7 +284,7 @@ std::optional<double> Run::evaluate_if_due() {
 std::optional<double> Run::evaluate(bool at_end) {
   const Clock::time_point before = Clock::now();
   const double loss =
-      evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
+      evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *validation_stream_,
                        *validation_plan_, settings_.batch, trainer_->workspace(),
                        [&](std::int64_t) { return stop_.load(); })
           .loss.mean();
@@ -307,9 +306,26 @@ std::optional<double> Run::evaluate(bool at_end) {
       ++state.without_gain;
     }
   }
+  if (settings_.schedule == "plateau") follow_plateau(loss);
   validation_loss_ = loss;
   evaluation_seconds_ += seconds_between(before, Clock::now());
   return loss;
+}
+
+// Halves the rate after so many held-out losses in a row that were no better than the best.
+void Run::follow_plateau(double loss) {
+  RunState& state = trainer_->state();
+  if (loss < state.plateau_loss) {
+    state.plateau_loss = loss;
+    state.plateau_waits = 0;
+    return;
+  }
+  if (++state.plateau_waits < settings_.plateau) return;
+  state.plateau_waits = 0;
+  ++state.halvings;
+  events_.notice(fmt::format("step {}: {} without gain, the learning rate is halved to {:.3g}",
+                             state.step, base::counted(settings_.plateau, "held-out loss"),
+                             trainer_->learning_rate() / 2));
 }
 
 void Run::report(std::optional<double> validation_loss) {

@@ -64,6 +64,7 @@ class Run {
   void log_step(bool at_end);
   std::optional<double> evaluate_if_due();
   std::optional<double> evaluate(bool at_end);
+  void follow_plateau(double loss);
   void report(std::optional<double> validation_loss);
   void checkpoint();
   TrainResult finish(bool interrupted);

@@ -96,7 +96,7 @@ double Run::probe_evaluation() {
   if (!validation_plan_) return 0;
   const Clock::time_point before = Clock::now();
   std::int64_t read = 0;
-  evaluate_windows(pool_, folder_.config, folder_.parameters, *validation_stream_,
+  evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *validation_stream_,
                    *validation_plan_, settings_.batch, trainer_->workspace(),
                    [&](std::int64_t windows) {
                      read = windows;

@@ -22,10 +22,13 @@ nlohmann::json to_json(const RunState& state) {
                          {"first_loss", state.first_loss},
                          {"best_step", state.best_step},
                          {"without_gain", state.without_gain},
+                         {"plateau_waits", state.plateau_waits},
+                         {"halvings", state.halvings},
                          {"evaluation_due", state.evaluation_due},
                          {"fingerprint", state.fingerprint}};
   json["best_loss"] = nullptr;  // JSON has no infinity
   if (std::isfinite(state.best_loss)) json["best_loss"] = state.best_loss;
+  if (std::isfinite(state.plateau_loss)) json["plateau_loss"] = state.plateau_loss;
   return json;
 }
 
@@ -45,6 +48,10 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& wher
     if (!json.at("best_loss").is_null()) json.at("best_loss").get_to(state.best_loss);
     json.at("best_step").get_to(state.best_step);
     json.at("without_gain").get_to(state.without_gain);
+    // Of the schedule plateau: absent in states that were saved before there was one.
+    state.plateau_loss = json.value("plateau_loss", state.plateau_loss);
+    state.plateau_waits = json.value("plateau_waits", state.plateau_waits);
+    state.halvings = json.value("halvings", state.halvings);
     json.at("evaluation_due").get_to(state.evaluation_due);
     json.at("fingerprint").get_to(state.fingerprint);
   } catch (const nlohmann::json::exception& error) {

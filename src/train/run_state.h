@@ -21,7 +21,10 @@ struct RunState {
   double first_loss = 0;  ///< of the first step: what divergence is measured against
   double best_loss = std::numeric_limits<double>::infinity();  ///< held out, with patience
   std::int64_t best_step = 0;
-  std::int64_t without_gain = 0;  ///< evaluations since the best
+  std::int64_t without_gain = 0;                                  ///< evaluations since the best
+  double plateau_loss = std::numeric_limits<double>::infinity();  ///< best, with schedule plateau
+  std::int64_t plateau_waits = 0;  ///< evaluations since then or since the last halving
+  std::int64_t halvings = 0;       ///< of the learning rate
   bool evaluation_due = false;    ///< of this step: it was broken off, a resumed run makes it first
   std::uint64_t fingerprint = 0;  ///< of the corpus' ids
 };

@@ -45,8 +45,10 @@ std::vector<SettingField> text_and_model_fields() {
       {"raw", &S::raw, "Text", "", "keep a byte-order mark and CRLF line ends as they are"},
       {"strict", &S::strict, "Text", "", "refuse invalid UTF-8 instead of reading U+FFFD"},
 
-      {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|full-mean|centred",
-       "how rows mix into a context (the last two see the future: controls)"},
+      {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|decay:R|full-mean|centred",
+       "how rows mix into a context (the last two see the future: controls); decay takes rates "
+       "such "
+       "as decay:0.5:0.9, or decay:learned:K; several joined by + stand side by side"},
       {"allow-leak", &S::allow_leak, "Model", "", "permit the mixers that see the future"},
       {"dim", &S::dim, "Model", "D", "width of a row"},
       {"hidden", &S::hidden, "Model", "H",
@@ -80,7 +82,8 @@ std::vector<SettingField> data_and_training_fields() {
        "length of a training piece (window:W is how far one position looks)"},
       {"stride", &S::stride, "Data", "N", "distance of the pieces' starts (0: the context)"},
       {"carry", &S::carry, "Data", "",
-       "read up to W-1 earlier tokens before each piece (window, concat)"},
+       "read earlier tokens before each piece: W-1 (window, concat), those that count (decay); "
+       "held-out losses carry running averages on"},
       {"batch", &S::batch, "Data", "B", "pieces in a batch"},
       {"validation", &S::validation, "Data", "FRACTION|none",
        "hold out the last part of the tokens"},
@@ -99,11 +102,17 @@ std::vector<SettingField> data_and_training_fields() {
       {"row-updates", &S::row_updates, "Training", "dense|lazy",
        "step every row every time as PyTorch does, or only the rows read"},
       {"lr", &S::lr, "Training", "X", "learning rate"},
-      {"weight-decay", &S::weight_decay, "Training", "X", "decay of every parameter"},
-      {"schedule", &S::schedule, "Training", "constant|cosine", "learning rate over the steps"},
+      {"weight-decay", &S::weight_decay, "Training", "X", "decay of the parameters"},
+      {"decay-of", &S::decay_of, "Training", "all|matrices",
+       "what decays: every parameter as in PyTorch, or all but biases, norms and learned rates"},
+      {"schedule", &S::schedule, "Training", "constant|cosine|one-cycle|plateau",
+       "learning rate over the steps; plateau halves it when the held-out loss stops to fall"},
+      {"plateau", &S::plateau, "Training", "N",
+       "plateau: held-out losses without gain before the rate is halved"},
       {"schedule-steps", &S::schedule_steps, "Training", "N",
        "steps the schedule is made for (0: those of the first run)", kFree},
-      {"warmup", &S::warmup, "Training", "N|P%", "steps of rising rate, or a share of the steps"},
+      {"warmup", &S::warmup, "Training", "N|P%",
+       "steps of rising rate, or a share of the steps (one-cycle: 30% where it is 0)"},
       {"clip", &S::clip, "Training", "X", "largest norm of the gradient (0: no limit)"},
       {"seed", &S::seed, "Training", "N", "start of every random stream"},
 

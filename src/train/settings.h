@@ -53,7 +53,9 @@ struct Settings {
   std::string row_updates = "dense";
   double lr = 3e-3;
   double weight_decay = 0.01;
+  std::string decay_of = "all";
   std::string schedule = "constant";
+  std::int64_t plateau = 2;         ///< held-out losses without gain before the rate is halved
   std::int64_t schedule_steps = 0;  ///< 0: the first run's steps
   std::string warmup = "0";         ///< steps, or a share of them such as 5%
   double clip = 0;

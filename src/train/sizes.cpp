@@ -30,7 +30,7 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   const std::int64_t n = base::checked_product({settings.batch, settings.context}, "batch");
   const std::int64_t table =
       base::checked_product({v, d, kFloat}, "token_embedding.weight") / kFloat;
-  std::int64_t dense = config.bias ? v : 0;
+  std::int64_t dense = (config.bias ? v : 0) + context::learned_rates(config.mixer);
   if (!config.tied) dense += table;
   const logits::MlpForm& mlp = config.mlp;
   if (h > 0) {

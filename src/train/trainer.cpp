@@ -136,6 +136,11 @@ void Trainer::step() {
   update(loss);
 }
 
+double Trainer::rate_of(std::int64_t step) const {
+  return std::ldexp(optim::learning_rate(schedule(settings_, state_.schedule_steps), step),
+                    -static_cast<int>(state_.halvings));
+}
+
 void Trainer::update(const loss::LossSum& loss) {
   optim::Slots<float> slots = this->slots();
   if (gradients_.leave_rows) {
@@ -150,7 +155,7 @@ void Trainer::update(const loss::LossSum& loss) {
     if (norm > settings_.clip) scale = settings_.clip / norm;
   }
   ++state_.step;
-  learning_rate_ = optim::learning_rate(schedule(settings_, state_.schedule_steps), state_.step);
+  learning_rate_ = rate_of(state_.step);
   optimizer_->step(pool_, slots, learning_rate_, static_cast<float>(scale));
   folder_.ledger.record({batch_.ids.data(), {static_cast<std::int64_t>(batch_.ids.size())}},
                         {batch_.mask.data(), {static_cast<std::int64_t>(batch_.mask.size())}},
@@ -176,8 +181,7 @@ std::vector<Trainer::Tensor> Trainer::tensors() {
 
 void Trainer::set_optimizer_steps(std::int64_t steps) {
   optimizer_->set_steps(steps);
-  learning_rate_ =
-      steps > 0 ? optim::learning_rate(schedule(settings_, state_.schedule_steps), steps) : 0;
+  learning_rate_ = steps > 0 ? rate_of(steps) : 0;
 }
 
 void Trainer::check_last_batch() {

@@ -68,6 +68,7 @@ class Trainer {
 
  private:
   void next_batch();
+  double rate_of(std::int64_t step) const;
   void list_windows();
   void start_at_shares();
   void update(const loss::LossSum& loss);

@@ -54,9 +54,10 @@ TEST(CausalMean, AgreesWithTheReferenceForOrdinaryAndAwkwardMasks) {
     std::vector<double> out(size, std::numeric_limits<double>::quiet_NaN());
     std::vector<double> d_hidden(size);
     const Mixer mixer = parse_mixer("mean");
-    mixer_forward<double>(pool, mixer, {hidden.data(), extents}, mask_view, {out.data(), extents});
-    mixer_backward<double>(pool, mixer, mask_view, {d_out.data(), extents},
-                           {d_hidden.data(), extents});
+    mixer_forward<double>(pool, mixer, {}, {hidden.data(), extents}, mask_view,
+                          {out.data(), extents});
+    mixer_backward<double>(pool, mixer, {}, {}, mask_view, {d_out.data(), extents},
+                           {d_hidden.data(), extents}, {});
     expect_near(out, reference["out"], name + ", out ");
     expect_near(d_hidden, reference["d_hidden"], name + ", d_hidden ");
   }

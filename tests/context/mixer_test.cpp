@@ -15,94 +15,28 @@
 #include "base/random.h"
 #include "context/centred.h"
 #include "context/concat.h"
+#include "context/decay.h"
 #include "context/full_mean.h"
 #include "context/mean.h"
+#include "context/mixer_case.h"
 #include "context/none.h"
 #include "context/window.h"
-#include "lexirow/error.h"
-#include "support/gradient_check.h"
 
 namespace lexirow::context {
 namespace {
 
-using Mask = std::vector<std::uint8_t>;
-
-/// One mixer on one shape: `earlier` rows before the `steps` that have an output.
-struct Case {
-  std::string mixer;
-  std::int64_t batch = 1;
-  std::int64_t earlier = 0;
-  std::int64_t steps = 1;
-  std::int64_t dim = 1;
-  Mask mask;  ///< empty: all visible
-
-  std::int64_t rows() const { return earlier + steps; }
-  Mixer parsed() const { return parse_mixer(mixer); }
-  std::int64_t width() const { return feature_width(parsed(), dim); }
-  std::int64_t in_size() const { return batch * rows() * dim; }
-  std::int64_t out_size() const { return batch * steps * width(); }
-  base::View2<const std::uint8_t> mask_view() const {
-    return mask.empty() ? base::View2<const std::uint8_t>()
-                        : base::View2<const std::uint8_t>(mask.data(), {batch, rows()});
-  }
-  bool visible(std::int64_t b, std::int64_t t) const {
-    return mask.empty() || mask[static_cast<std::size_t>(b * rows() + t)] != 0;
-  }
-};
-
-std::ostream& operator<<(std::ostream& stream, const Case& c) {
-  stream << c.mixer << " B" << c.batch << " P" << c.earlier << " T" << c.steps << " D" << c.dim
-         << " mask ";
-  for (std::uint8_t value : c.mask) stream << static_cast<int>(value);
-  return stream;
-}
-
-template <typename T>
-std::vector<T> forward(const Case& c, const std::vector<T>& hidden, int threads = 1) {
-  base::ThreadPool pool(threads);
-  std::vector<T> out(static_cast<std::size_t>(c.out_size()), std::numeric_limits<T>::quiet_NaN());
-  mixer_forward<T>(pool, c.parsed(), {hidden.data(), {c.batch, c.rows(), c.dim}}, c.mask_view(),
-                   {out.data(), {c.batch, c.steps, c.width()}});
-  return out;
-}
-
-template <typename T>
-void backward_into(const Case& c, const std::vector<T>& d_out, std::vector<T>& d_hidden,
-                   int threads = 1) {
-  base::ThreadPool pool(threads);
-  mixer_backward<T>(pool, c.parsed(), c.mask_view(), {d_out.data(), {c.batch, c.steps, c.width()}},
-                    {d_hidden.data(), {c.batch, c.rows(), c.dim}});
-}
-
-template <typename T>
-std::vector<T> backward(const Case& c, const std::vector<T>& d_out, int threads = 1) {
-  std::vector<T> d_hidden(static_cast<std::size_t>(c.in_size()));
-  backward_into(c, d_out, d_hidden, threads);
-  return d_hidden;
-}
-
-template <typename T>
-std::vector<T> values_of(std::uint32_t seed, std::int64_t size) {
-  const std::vector<double> values = testing::normal_values(seed, size);
-  return {values.begin(), values.end()};
-}
-
-template <typename T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
 /// The rows that position t takes into account, visible or not.
-std::pair<std::int64_t, std::int64_t> seen_range(const Case& c, std::int64_t t) {
-  const Mixer mixer = c.parsed();
-  switch (mixer.kind) {
+std::pair<std::int64_t, std::int64_t> seen_range(const Case& c, const MixerPart& part,
+                                                 std::int64_t t) {
+  switch (part.kind) {
     case MixerKind::none:
       return {t, t + 1};
     case MixerKind::mean:
+    case MixerKind::decay:
       return {0, t + 1};
     case MixerKind::window:
     case MixerKind::concat:
-      return {std::max<std::int64_t>(0, t - mixer.window + 1), t + 1};
+      return {std::max<std::int64_t>(0, t - part.window + 1), t + 1};
     case MixerKind::full_mean:
       return {0, c.rows()};
     case MixerKind::centred:
@@ -111,54 +45,41 @@ std::pair<std::int64_t, std::int64_t> seen_range(const Case& c, std::int64_t t) 
   return {0, 0};
 }
 
-/// Every mixer's definition, one value at a time.
-double defined_value(const Case& c, const std::vector<double>& hidden, std::int64_t b,
-                     std::int64_t t, std::int64_t feature) {
+/// Every part's definition, one value at a time.
+double defined_value(const Case& c, const MixerPart& part, const std::vector<double>& hidden,
+                     std::int64_t b, std::int64_t t, std::int64_t feature) {
   const auto at = [&](std::int64_t s, std::int64_t column) {
     return hidden[static_cast<std::size_t>((b * c.rows() + s) * c.dim + column)];
   };
-  const Mixer mixer = c.parsed();
-  if (mixer.kind == MixerKind::concat) {
-    const std::int64_t s = t - (mixer.window - 1) + feature / c.dim;
+  if (part.kind == MixerKind::concat) {
+    const std::int64_t s = t - (part.window - 1) + feature / c.dim;
     return s >= 0 && c.visible(b, s) ? at(s, feature % c.dim) : 0.0;
   }
-  const auto [begin, end] = seen_range(c, t);
+  const double rate =
+      part.rates.empty() ? 1 : part.rates[static_cast<std::size_t>(feature / c.dim)];
+  const auto [begin, end] = seen_range(c, part, t);
   double sum = 0;
-  int count = 0;
-  for (std::int64_t s = begin; s < end; ++s) {
+  double weights = 0;
+  int after = 0;  // visible rows behind s
+  for (std::int64_t s = end - 1; s >= begin; --s) {
     if (!c.visible(b, s)) continue;
-    sum += at(s, feature);
-    ++count;
+    const double weight = std::pow(rate, after++);
+    sum += weight * at(s, feature % c.dim);
+    weights += weight;
   }
-  return count == 0 ? 0.0 : sum / count;
+  return weights == 0 ? 0.0 : sum / weights;
 }
 
-Mask holes(std::uint64_t seed, std::int64_t count) {
-  base::SplitMix random(seed);
-  Mask mask(static_cast<std::size_t>(count));
-  for (std::uint8_t& visible : mask) visible = random.uniform() < 0.6 ? 1 : 0;
-  return mask;
-}
-
-/// One mixer on every shape, without a mask, with holes, and with a sequence that sees nothing.
-std::vector<Case> cases_of(const std::string& mixer) {
-  struct Shape {
-    std::int64_t batch, earlier, steps, dim;
-  };
-  const std::vector<Shape> shapes = {{2, 0, 5, 3},  {1, 0, 1, 1}, {3, 2, 7, 5},
-                                     {1, 4, 1, 33}, {2, 3, 6, 1}, {1, 0, 9, 40}};
-  std::vector<Case> cases;
-  for (const Shape& shape : shapes) {
-    Case c{mixer, shape.batch, shape.earlier, shape.steps, shape.dim, {}};
-    const std::int64_t positions = c.batch * c.rows();
-    cases.push_back(c);
-    c.mask = holes(static_cast<std::uint64_t>(cases.size()), positions);
-    cases.push_back(c);
-    c.mask.assign(static_cast<std::size_t>(positions), 1);
-    std::fill_n(c.mask.begin(), c.rows(), std::uint8_t{0});  // the first sequence sees nothing
-    cases.push_back(c);
+/// The same of a joined mixer: the feature belongs to one of its parts.
+double defined_value(const Case& c, const std::vector<double>& hidden, std::int64_t b,
+                     std::int64_t t, std::int64_t feature) {
+  for (const MixerPart& part : c.parsed().parts) {
+    const std::int64_t width = feature_width(part, c.dim);
+    if (feature < width) return defined_value(c, part, hidden, b, t, feature);
+    feature -= width;
   }
-  return cases;
+  ADD_FAILURE() << "no part has this feature";
+  return 0;
 }
 
 class EveryMixer : public ::testing::TestWithParam<std::string> {};
@@ -275,7 +196,9 @@ TEST_P(EveryMixer, SeesTheFutureOnlyIfDeclaredLeaky) {
 INSTANTIATE_TEST_SUITE_P(Mixers, EveryMixer,
                          ::testing::Values("none", "mean", "window:1", "window:2", "window:3",
                                            "window:65536", "concat:1", "concat:3", "concat:11",
-                                           "full-mean", "centred"));
+                                           "decay:0.5", "decay:0.1:0.9:0.999",
+                                           "none+concat:2+decay:0.5:0.9+mean", "mean+none",
+                                           "full-mean", "centred", "none+centred"));
 
 /// One mixer's own pair of functions, with its window already given.
 struct Pair {
@@ -288,12 +211,25 @@ struct Pair {
       backward;
 };
 
+constexpr double kRates[] = {0.5, 0.9};
+
 std::vector<Pair> all_pairs() {
   const auto window = [](auto function) {
     return [function](base::ThreadPool& pool, auto... views) { function(pool, 3, views...); };
   };
   return {{"none", none_forward<float>, none_backward<float>},
-          {"mean", mean_forward<float>, mean_backward<float>},
+          {"mean",
+           [](base::ThreadPool& pool, auto hidden, auto mask, auto out) {
+             mean_forward<float>(pool, {}, hidden, mask, out);
+           },
+           mean_backward<float>},
+          {"decay:0.5:0.9",
+           [](base::ThreadPool& pool, auto hidden, auto mask, auto out) {
+             decay_forward<float>(pool, kRates, {}, hidden, mask, out);
+           },
+           [](base::ThreadPool& pool, auto mask, auto d_out, auto d_hidden) {
+             decay_backward<float>(pool, kRates, mask, d_out, d_hidden);
+           }},
           {"window:3", window(window_forward<float>), window(window_backward<float>)},
           {"concat:3", window(concat_forward<float>), window(concat_backward<float>)},
           {"full-mean", full_mean_forward<float>, full_mean_backward<float>},
@@ -318,7 +254,8 @@ TEST(Mixer, RunsThePairOfItsName) {
 }
 
 TEST(Mixer, GivesTheSameBytesForAnyThreads) {
-  for (const char* mixer : {"none", "mean", "window:5", "concat:4", "full-mean", "centred"}) {
+  for (const char* mixer : {"none", "mean", "window:5", "concat:4", "decay:0.3:0.8",
+                            "decay:0.9+concat:2+none", "full-mean", "centred"}) {
     const Case c{mixer, 3, 2, 61, 67, holes(10, 3 * 63)};
     const std::vector<float> hidden = values_of<float>(11, c.in_size());
     const std::vector<float> g = values_of<float>(12, c.out_size());
@@ -331,7 +268,8 @@ TEST(Mixer, GivesTheSameBytesForAnyThreads) {
 
 TEST(Mixer, ReadsEarlierRowsAsIfTheyWereInTheText) {
   // The last T outputs of P+T rows are those of the whole text.
-  for (const char* mixer : {"none", "mean", "window:4", "concat:4", "centred", "full-mean"}) {
+  for (const char* mixer : {"none", "mean", "window:4", "concat:4", "decay:0.7", "mean+decay:0.7",
+                            "centred", "full-mean"}) {
     const Case whole{mixer, 1, 0, 9, 6, holes(13, 9)};
     Case part = whole;
     part.earlier = 5;
@@ -371,54 +309,6 @@ TEST(Concat, PutsTheRowsInTextOrder) {
   const Case c{"concat:3", 1, 0, 3, 2, {}};
   EXPECT_EQ(forward<float>(c, {1, 2, 3, 4, 5, 6}),
             (std::vector<float>{0, 0, 0, 0, 1, 2, 0, 0, 1, 2, 3, 4, 1, 2, 3, 4, 5, 6}));
-}
-
-TEST(Mixer, HasContextShapes) {
-  EXPECT_EQ(feature_width(parse_mixer("mean"), 8), 8);
-  EXPECT_EQ(feature_width(parse_mixer("window:4"), 8), 8);
-  EXPECT_EQ(feature_width(parse_mixer("concat:4"), 8), 32);
-  EXPECT_EQ((Case{"concat:4", 2, 3, 5, 8, {}}).out_size(), 2 * 5 * 32);
-}
-
-TEST(Mixer, SaysHowFarItReaches) {
-  EXPECT_EQ(reach(parse_mixer("none")), 0);
-  EXPECT_EQ(reach(parse_mixer("mean")), -1);
-  EXPECT_EQ(reach(parse_mixer("window:4")), 3);
-  EXPECT_EQ(reach(parse_mixer("concat:16")), 15);
-  EXPECT_EQ(reach(parse_mixer("full-mean")), -1);
-  EXPECT_EQ(reach(parse_mixer("centred")), 1);
-  EXPECT_TRUE(leaks_future(parse_mixer("full-mean")));
-  EXPECT_TRUE(leaks_future(parse_mixer("centred")));
-  for (const char* mixer : {"none", "mean", "window:4", "concat:4"}) {
-    EXPECT_FALSE(leaks_future(parse_mixer(mixer)));
-  }
-}
-
-TEST(ParseMixer, ReadsWhatMixerNameWrites) {
-  for (const char* name :
-       {"none", "mean", "window:1", "window:65536", "concat:16", "full-mean", "centred"}) {
-    EXPECT_EQ(mixer_name(parse_mixer(name)), name);
-  }
-  EXPECT_EQ(parse_mixer("window:7"), (Mixer{MixerKind::window, 7}));
-}
-
-TEST(ParseMixer, RefusesTheRestAndListsTheForms) {
-  for (const char* text : {"", "men", "window", "window:", "window:0", "window:-3", "window:65537",
-                           "window:7x", "window:99999999999999999999", "concat", "concat: 4",
-                           "mean:3", "none:", "full_mean", "Mean", "centred:1"}) {
-    try {
-      parse_mixer(text);
-      ADD_FAILURE() << text << " was read";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::argument);
-      const std::string message = error.what();
-      EXPECT_NE(message.find('"' + std::string(text) + '"'), std::string::npos) << message;
-      EXPECT_NE(message.find("none, mean, window:W, concat:W, full-mean, centred"),
-                std::string::npos)
-          << message;
-      EXPECT_NE(message.find("1 to 65536"), std::string::npos) << message;
-    }
-  }
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ const std::vector<Case> kCases = {
     {"concat:4", 24},
     {"concat:4", 24, true},
     {"concat:64", 24, false, true, false},
+    {"decay:0.6", 0},
+    {"decay:0.3:0.95", 24},
+    {"decay:learned:3", 24},
+    {"none+concat:3+decay:0.5:0.9+mean+window:7", 24, true},
     {"concat:4", 24, false, false, true, {.layers = 2}},
     {"mean", 24, true, false, true, {.layers = 3, .residual = true, .layer_norm = true}},
     {"none",
@@ -220,7 +224,7 @@ TEST(Stream, MeansDoNotDrift) {
 // What a token costs can only grow with the text where what is kept of the text grows.
 TEST(Stream, TheStateDoesNotGrowWithTheText) {
   base::ThreadPool pool(1);
-  for (const char* mixer : {"none", "mean", "window:16", "concat:16"}) {
+  for (const char* mixer : {"none", "mean", "window:16", "concat:16", "mean+decay:0.9+concat:3"}) {
     const model::ModelConfig config = config_of({mixer, 24});
     const model::Parameters<float> parameters = parameters_of(config);
     Stream stream(pool, config, parameters);
@@ -246,7 +250,7 @@ TEST(Stream, AHugeLimitCostsNoMemory) {
 
 TEST(Stream, RefusesWhatCannotStream) {
   base::ThreadPool pool(1);
-  for (const char* mixer : {"full-mean", "centred"}) {
+  for (const char* mixer : {"full-mean", "centred", "none+centred"}) {
     const model::ModelConfig config = config_of({mixer, 24});
     const model::Parameters<float> parameters = parameters_of(config);
     expect_error(ErrorKind::argument, {mixer, "still to come"},

@@ -107,8 +107,8 @@ ByHand by_hand(const store::ModelFolder& folder, const std::vector<Id>& ids,
   }
   ByHand hand;
   hand.weights.assign(ids.size(), 0);
-  const bool concat = config.mixer.kind == context::MixerKind::concat;
-  const int window = static_cast<int>(config.mixer.window);
+  const bool concat = config.mixer.is(context::MixerKind::concat);
+  const int window = static_cast<int>(config.mixer.parts[0].window);
   hand.context.assign(static_cast<std::size_t>(concat ? window * dim : dim), 0);
   for (int t : seen) {
     hand.weights[static_cast<std::size_t>(t)] = 1.0 / static_cast<double>(seen.size());
@@ -238,39 +238,6 @@ TEST(Walk, ScoresAreThoseOfTheBatchBitForBit) {
   }
 }
 
-TEST(MixingWeights, SumToOneAndEndAtThePosition) {
-  const std::vector<std::uint8_t> mask = {1, 1, 0, 1, 1, 0, 1, 1};
-  for (const char* name : {"none", "mean", "window:3", "concat:3", "full-mean", "centred"}) {
-    const context::Mixer mixer = context::parse_mixer(name);
-    for (std::int64_t p = 0; p < 8; ++p) {
-      const Vector weights = mixing_weights(mixer, mask, p);
-      const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-      const bool alone = std::string(name) == "none" && mask[static_cast<std::size_t>(p)] == 0;
-      EXPECT_NEAR(sum, alone ? 0 : 1, 1e-12) << name << p;
-      for (std::size_t t = 0; t < mask.size(); ++t) {
-        const bool future = static_cast<std::int64_t>(t) > p;
-        const bool unseen = mask[t] == 0 || (future && !context::leaks_future(mixer));
-        if (unseen) {
-          EXPECT_EQ(weights[t], 0) << name << p;
-        }
-      }
-    }
-  }
-  EXPECT_EQ(mixing_weights(context::parse_mixer("window:3"), mask, 4),
-            (Vector{0, 0, 0, 0.5, 0.5, 0, 0, 0}));
-  EXPECT_EQ(mixing_weights(context::parse_mixer("centred"), mask, 6),
-            (Vector{0, 0, 0, 0, 0, 0, 0.5, 0.5}));
-}
-
-TEST(ConcatBlocks, NameThePlaceOfEachRow) {
-  const std::vector<std::uint8_t> mask = {1, 1, 0, 1, 1};
-  const context::Mixer mixer = context::parse_mixer("concat:3");
-  EXPECT_EQ(concat_blocks(mixer, mask, 3), (std::vector<std::int64_t>{-1, 0, -1, 2, -1}));
-  EXPECT_EQ(concat_blocks(mixer, mask, 0), (std::vector<std::int64_t>{2, -1, -1, -1, -1}));
-  EXPECT_EQ(concat_blocks(context::parse_mixer("window:3"), mask, 3),
-            std::vector<std::int64_t>(5, -1));
-}
-
 TEST(Walk, LeakyModelsSeeTheFuture) {
   WalkOptions options;
   options.position = 2;
@@ -316,7 +283,7 @@ TEST(Walk, TheLastVisiblePositionIsWalkedUnlessOneIsNamed) {
   EXPECT_EQ(nothing.position, 4);
   EXPECT_EQ(nothing.visible(), 0);
   EXPECT_EQ(nothing.context_norm, 0);
-  EXPECT_EQ(mixing_sentence(folder, nothing),
+  EXPECT_EQ(mixing_sentence(nothing.mixing, nothing.position, folder.config.dim),
             "no row is visible from here, so the context is zero");
 }
 
@@ -469,7 +436,8 @@ TEST(WalkJson, RowsBeyondTheTokenizerHaveNoSpelling) {
 TEST(MixingSentence, SaysWhatTheMixerDid) {
   const auto sentence = [](const char* mixer, const std::string& text, WalkOptions options = {}) {
     const store::ModelFolder folder = make_folder(mixer);
-    return mixing_sentence(folder, run(folder, text, options));
+    const Walk walk = run(folder, text, options);
+    return mixing_sentence(walk.mixing, walk.position, folder.config.dim);
   };
   EXPECT_EQ(sentence("none", "abc"), "the row of position 2 as it is; no other is read");
   EXPECT_EQ(sentence("mean", "abc"), "the mean of 3 rows up to position 2, 1/3 each");
@@ -478,6 +446,12 @@ TEST(MixingSentence, SaysWhatTheMixerDid) {
   EXPECT_EQ(sentence("concat:4", "abc"),
             "the rows at 3 of the last 4 positions, side by side, each its own block of 4 values; "
             "the other block is zeros");
+  EXPECT_EQ(sentence("decay:0.5", "abc"),
+            "an average of 3 rows up to position 2 whose weights fall by the factor 0.5 a row, "
+            "0.5714 for the last");
+  EXPECT_EQ(sentence("none+mean", "abc"),
+            "2 parts side by side; none: the row of position 2 as it is; no other is read; mean: "
+            "the mean of 3 rows up to position 2, 1/3 each");
   EXPECT_NE(sentence("full-mean", "abc").find("the mean of 3 rows of the whole text, 1/3 each"),
             std::string::npos);
   EXPECT_NE(sentence("centred", "abc").find("the mean of 2 rows before, at and after position 2"),

@@ -33,7 +33,8 @@ TEST(Validate, AcceptsWhatCanBeBuilt) {
   EXPECT_NO_THROW(validate(config));
   config = good_config();
   config.hidden = 0;
-  for (const char* mixer : {"none", "mean", "window:9", "concat:1", "full-mean", "centred"}) {
+  for (const char* mixer : {"none", "mean", "window:9", "concat:1", "decay:0.5", "decay:learned:1",
+                            "full-mean", "centred"}) {
     config.mixer = context::parse_mixer(mixer);
     EXPECT_NO_THROW(validate(config)) << mixer;
   }
@@ -51,6 +52,12 @@ TEST(Validate, NamesTheFieldItsValueAndWhatIsPossible) {
   refuse({"dim", "-1", "1 or more"}, [](ModelConfig& c) { c.dim = -1; });
   refuse({"hidden", "-2"}, [](ModelConfig& c) { c.hidden = -2; });
   refuse({"concat:4", "hidden is 0", "MLP"}, [](ModelConfig& c) { c.hidden = 0; });
+  for (const char* mixer : {"none+mean", "decay:0.5:0.9"}) {
+    refuse({mixer, "2 rows side by side", "hidden is 0"}, [&](ModelConfig& c) {
+      c.mixer = context::parse_mixer(mixer);
+      c.hidden = 0;
+    });
+  }
   refuse({"hidden is 0", "layers", "dropout"}, [](ModelConfig& c) {
     c.mixer = {};
     c.hidden = 0;

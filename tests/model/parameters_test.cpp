@@ -215,6 +215,18 @@ TEST(Parameters, AreNamedAndShapedAsThePlainTorchModule) {
             (std::vector<std::string>{"token_embedding.weight", "lm_head.bias"}));
 }
 
+TEST(Parameters, HoldLearnedRatesBehindTheTable) {
+  const ModelConfig config = config_of(24, 8, "none+decay:learned:2", 16);
+  Parameters<float> parameters(config);
+  EXPECT_EQ(parameters.tensors()[1].name, "decay.rate");
+  EXPECT_EQ(parameters.tensors()[1].shape, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(parameters.tensors()[2].shape, (std::vector<std::int64_t>{16, 24}));
+  initialize(config, 1, Init::torch, parameters);
+  EXPECT_EQ(parameters.decay_rate()[0], 0.0F);  // sigmoid(0) is 1/2
+  EXPECT_FLOAT_EQ(parameters.decay_rate()[1], std::log(3.0F));
+  EXPECT_FALSE(Parameters<float>(config_of(24, 8, "decay:0.5", 16)).decay_rate().present());
+}
+
 TEST(Parameters, CountATiedTableOnce) {
   ModelConfig config = config_of(4096, 256, "none", 0);
   config.bias = false;

@@ -71,7 +71,8 @@ inline ModelConfig make_config(const std::string& mixer, std::int64_t vocab_size
 inline std::vector<ModelConfig> every_model(std::int64_t vocab_size, std::int64_t dim,
                                             std::int64_t hidden) {
   std::vector<ModelConfig> configs;
-  for (const char* mixer : {"none", "mean", "window:3", "concat:3", "full-mean", "centred"}) {
+  for (const char* mixer :
+       {"none", "mean", "window:3", "concat:3", "decay:0.4", "full-mean", "centred"}) {
     for (int bits = 0; bits < 16; ++bits) {
       const bool with_mlp = (bits & 1) != 0;
       const bool skip = (bits & 2) != 0;
@@ -87,7 +88,9 @@ inline std::vector<ModelConfig> every_model(std::int64_t vocab_size, std::int64_
     }
   }
   for (int bits = 0; bits < 4; ++bits) {
-    ModelConfig config = make_config("concat:2", vocab_size, dim, hidden, bits == 1, bits == 2);
+    const char* joined = "none+decay:learned:2+concat:2+mean+decay:0.7";
+    ModelConfig config = make_config(bits % 2 == 0 ? "concat:2" : joined, vocab_size, dim, hidden,
+                                     bits == 1, bits == 2);
     config.mlp.layers = 2 + bits % 2;
     config.mlp.residual = bits > 0;
     config.mlp.layer_norm = bits > 1;

@@ -88,7 +88,7 @@ TEST(ParseRecording, OptionalFieldsHaveTheirDefaults) {
   record["tied"] = true;
   record["window"] = nullptr;  // null is as good as absent
   run = read_one(recording);
-  EXPECT_EQ(run.config.mixer.kind, context::MixerKind::none);
+  EXPECT_TRUE(run.config.mixer.is(context::MixerKind::none));
   EXPECT_EQ(run.config.hidden, 0);
   EXPECT_FALSE(run.config.bias);
   EXPECT_EQ(run.config.pad_id, kNoId);

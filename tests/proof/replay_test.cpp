@@ -127,7 +127,7 @@ TEST(Replay, EveryFieldTellsInTheLosses) {
   expect_seen("mean-adamw", [](RecordedRun& run) { run.config.hidden += 1; });
   expect_seen("bigram", [](RecordedRun& run) { run.optimizer.momentum = 0; });
   expect_seen("bigram", [](RecordedRun& run) { run.config.bias = false; });
-  expect_seen("window-sgd", [](RecordedRun& run) { run.config.mixer.window = 4; });
+  expect_seen("window-sgd", [](RecordedRun& run) { run.config.mixer.parts[0].window = 4; });
   expect_seen("mean-left-padding", [](RecordedRun& run) {
     std::fill(run.batch.mask.begin(), run.batch.mask.end(), std::uint8_t{1});
   });

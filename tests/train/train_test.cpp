@@ -45,6 +45,7 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
       {{"mixer", "mean"}, {"tied", "true"}, {"schedule", "cosine"}, {"warmup", "5%"}},
       {{"mixer", "window:3"}, {"tokenizer", "word"}, {"optimizer", "adagrad"}, {"pad", "true"}},
       {{"mixer", "none"}, {"optimizer", "sgd"}, {"momentum", "0.9"}, {"documents", "line"}},
+      {{"mixer", "none+concat:3+decay:0.6:0.95+decay:learned:2+mean"}, {"carry", "true"}},
       {{"mixer", "concat:3"},
        {"layers", "3"},
        {"residual", "true"},
@@ -182,6 +183,35 @@ TEST(Train, PatienceKeepsTheBestWeights) {
   EXPECT_EQ(*result.validation_loss, best);
 }
 
+TEST(Train, APlateauHalvesTheRateAlsoAcrossAResume) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const Given kind = {{"schedule", "plateau"}, {"plateau", "1"},   {"eval-every", "2"},
+                      {"lr", "0.3"},           {"log-every", "1"}, {"warmup", "3"}};
+  QuietRun run;
+  run(small_request(folder, "whole", kind));
+  const auto halvings = [](const QuietRun& of) {
+    return std::count_if(of.notices.begin(), of.notices.end(), [](const std::string& notice) {
+      return notice.find("the learning rate is halved") != std::string::npos;
+    });
+  };
+  EXPECT_GT(halvings(run), 1);
+  // The last held-out loss may have halved it for a step that was not made.
+  const double rate = run.progress.back().learning_rate;
+  const int made = static_cast<int>(halvings(run));
+  EXPECT_TRUE(rate == std::ldexp(0.3, -made) || rate == std::ldexp(0.3, 1 - made)) << rate;
+  for (const std::int64_t stop : {10, 21}) {
+    TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);
+    QuietRun first;
+    first.stop_at_step = stop;
+    first(request);
+    request.resume = true;
+    request.given.clear();
+    QuietRun()(request);
+    EXPECT_EQ(identical_parts(request.out) == identical_parts(folder.path("whole")), true) << stop;
+  }
+}
+
 TEST(Train, ADivergingRateStopsInOrder) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
@@ -240,6 +270,33 @@ TEST(Train, BitsPerByteDividesByTheBytesThatArePredicted) {
     const double bytes = report.loss * static_cast<double>(report.tokens) / std::log(2.0) /
                          report.bits_per_byte.value();
     EXPECT_NEAR(bytes, cases[i].second, 1e-6 * all) << i;
+  }
+}
+
+// Held-out windows go on from each other as if the text were read token by token.
+TEST(Train, HeldOutLossesCarryRunningAverages) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  folder.write("other.txt", small_text(25));
+  for (const char* mixer : {"mean", "none+decay:0.7:0.99+decay:learned:2+concat:3"}) {
+    for (const char* documents : {"stream", "line"}) {
+      const std::string name = std::string(mixer) + documents;
+      QuietRun()(small_request(folder, name,
+                               {{"mixer", mixer}, {"carry", "true"}, {"documents", documents}}));
+      base::ThreadPool pool(1);
+      const store::ModelFolder model = store::open_model(folder.path(name));
+      const EvalReport report = evaluate_file(pool, model, folder.path("other.txt"));
+      // The same with windows that hold a whole document each.
+      store::ModelFolder whole = store::open_model(folder.path(name));
+      whole.settings["train"]["context"] = 2000;
+      const EvalReport expected = evaluate_file(pool, whole, folder.path("other.txt"));
+      EXPECT_EQ(report.tokens, expected.tokens);
+      EXPECT_NEAR(report.loss, expected.loss, 1e-6) << name;
+      whole.settings["train"]["context"] = 8;
+      whole.settings["train"]["carry"] = false;
+      const EvalReport restarted = evaluate_file(pool, whole, folder.path("other.txt"));
+      EXPECT_GT(std::abs(restarted.loss - expected.loss), 1e-4) << name;
+    }
   }
 }
 
