@@ -4,22 +4,12 @@
 
 #include <cstdint>
 
-#include "base/array.h"
-#include "base/real.h"
 #include "base/thread_pool.h"
+#include "measure/some_values.h"
 
 namespace lexirow::bench {
 
-/// Values between -0.5 and 0.5, none zero or denormal, no two neighbours equal.
-template <Real T>
-base::Array<T> some_values(std::int64_t size) {
-  base::Array<T> values;
-  values.resize(size);
-  for (std::int64_t i = 0; i < size; ++i) {
-    values[i] = static_cast<T>((i * 7919 + 13) % 2003) / T{2003} - T{0.5};
-  }
-  return values;
-}
+using measure::some_values;
 
 /// What one run of the loop must move, as a rate.
 inline void moves_bytes(benchmark::State& state, std::int64_t bytes) {

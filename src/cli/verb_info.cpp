@@ -2,6 +2,7 @@
 
 #include "cli/output.h"
 #include "cli/program.h"
+#include "cli/sizes_output.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
 #include "model/config.h"
@@ -16,14 +17,7 @@ constexpr const char* kDtype = "F32";  // what a model folder in memory holds
 void print_info_json(const store::ModelFolder& folder, const train::Sizes& sizes,
                      const train::Settings& settings) {
   Json json;
-  json["parameters"] = sizes.parameters;
-  json["weight_bytes"] = sizes.weight_bytes;
-  json["training_bytes"] = sizes.training_bytes;
-  json["gradient_bytes"] = sizes.gradient_bytes;
-  json["moment_bytes"] = sizes.moment_bytes;
-  json["activation_bytes"] = sizes.activation_bytes;
-  json["batch"] = settings.batch;
-  json["context"] = settings.context;
+  put_sizes(json, sizes, settings);
   json["tensors"] = Json::array();
   for (const auto& tensor : folder.parameters.tensors()) {
     json["tensors"].push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", kDtype}});
@@ -65,12 +59,7 @@ void print_info(const store::ModelFolder& folder, const train::Sizes& sizes,
   }
   if (config.tied) table.add({"lm_head.weight", "is token_embedding.weight", ""});
   print(table.text());
-  print(fmt::format(
-      "\nparameters  {}\nweights     {}\ntraining    {} at batch {}, context {}: weights, "
-      "gradients {}, moments {}, activations {}\n",
-      sizes.parameters, bytes_text(sizes.weight_bytes), bytes_text(sizes.training_bytes),
-      settings.batch, settings.context, bytes_text(sizes.gradient_bytes),
-      bytes_text(sizes.moment_bytes), bytes_text(sizes.activation_bytes)));
+  print(sizes_text(sizes, settings));
 }
 
 std::int64_t value_count(const store::TensorInfo& tensor) {

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/setting_options.h"
+#include "cli/sizes_output.h"
 #include "cli/verbs.h"
 #include "measure/plan.h"
 
@@ -16,16 +17,8 @@ double share(std::int64_t part, std::int64_t whole) {
 }
 
 Json plan_json(const measure::Plan& plan) {
-  const train::Sizes& sizes = plan.sizes;
   Json json;
-  json["parameters"] = sizes.parameters;
-  json["weight_bytes"] = sizes.weight_bytes;
-  json["training_bytes"] = sizes.training_bytes;
-  json["gradient_bytes"] = sizes.gradient_bytes;
-  json["moment_bytes"] = sizes.moment_bytes;
-  json["activation_bytes"] = sizes.activation_bytes;
-  json["batch"] = plan.settings.batch;
-  json["context"] = plan.settings.context;
+  put_sizes(json, plan.sizes, plan.settings);
   json["tensors"] = Json::array();
   for (const measure::PlannedTensor& tensor : plan.tensors) {
     json["tensors"].push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", "F32"}});
@@ -53,18 +46,12 @@ Json plan_json(const measure::Plan& plan) {
 }
 
 void print_sizes(const measure::Plan& plan) {
-  const train::Sizes& sizes = plan.sizes;
   Table table({"tensor", "shape"}, "ll");
   for (const measure::PlannedTensor& tensor : plan.tensors) {
     table.add({tensor.name, fmt::format("[{}]", fmt::join(tensor.shape, ", "))});
   }
   print(table.text());
-  print(fmt::format(
-      "\nparameters  {}\nweights     {}\ntraining    {} at batch {}, context {}: weights, "
-      "gradients {}, moments {}, activations {}\n",
-      sizes.parameters, bytes_text(sizes.weight_bytes), bytes_text(sizes.training_bytes),
-      plan.settings.batch, plan.settings.context, bytes_text(sizes.gradient_bytes),
-      bytes_text(sizes.moment_bytes), bytes_text(sizes.activation_bytes)));
+  print(sizes_text(plan.sizes, plan.settings));
 }
 
 void print_plan(const measure::Plan& plan) {

@@ -192,7 +192,6 @@ class NearSearch {
     int kept = 0;
     const std::int64_t own = cells_[std::size_t(i)];
     const float place = places_[std::size_t(i)];
-    const auto begin = std::int64_t{0};
     const auto size = static_cast<std::int64_t>(rows_.size());
     const auto look = [&](std::int64_t j) {
       ++looks;
@@ -206,7 +205,7 @@ class NearSearch {
       look(j);
     }
     // Cells and places are sorted together: the first row of the next cell that is near enough.
-    std::int64_t low = std::max(i, begin);
+    std::int64_t low = i;
     std::int64_t high = size;
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;

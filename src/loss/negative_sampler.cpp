@@ -4,35 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/random.h"
 #include "lexirow/error.h"
 
 namespace lexirow::loss {
 
-NegativeSampler::NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count,
-                                 double power)
+NegativeSampler::NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count)
     : count_(count) {
   const auto occurring =
       std::count_if(counts.begin(), counts.end(), [](std::int64_t each) { return each > 0; });
-  if (count < 1 || count > occurring) {
-    throw Error(
-        ErrorKind::argument,
-        fmt::format("sampled loss: {} negatives asked for, expected 1 to {}, the tokens that "
-                    "occur in the training text; use fewer, or --loss full",
-                    count, occurring));
-  }
-  if (!(power >= 0 && power <= 1)) {
+  if (count < 1 || count > occurring / 2) {
     throw Error(ErrorKind::argument,
-                fmt::format("sampled loss: the power of the counts is {}, expected 0 to 1", power));
+                fmt::format("sampled loss: {} negatives asked for, expected 1 to {}, half of the "
+                            "tokens that occur in the training text; use fewer, or --loss full",
+                            count, occurring / 2));
   }
-  double sum = 0;
+  const auto total =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  std::int64_t sum = 0;
   sums_.reserve(counts.size());
   for (const std::int64_t each : counts) {
-    if (each > 0) sum += std::pow(static_cast<double>(each), power);
-    sums_.push_back(sum);
+    sum += each;
+    sums_.push_back(static_cast<double>(sum) / total);
   }
-  for (double& each : sums_) each /= sum;
   double before = 0;
   for (const double each : sums_) {
     if (each > before) rarest_ = std::min(rarest_, each - before);

@@ -16,18 +16,19 @@ struct Negatives {
   const NegativeSampler* sampler = nullptr;  ///< that drew them, which outlives them
 };
 
-/// Draws negatives by how often each id occurs in the training text (unigram), to a power.
-/// Source: Jean et al. 2015, On Using Very Large Target Vocabulary; the correction for distinct ids
-/// is that of TensorFlow's sampled_softmax_loss, 1 - (1 - p)^draws.
+/// Draws negatives as often as each id occurs in the training text (unigram), which is to the eye
+/// of the corrected loss the best estimate of the softmax. Source: Jean et al. 2015, On Using Very
+/// Large Target Vocabulary; the correction for distinct ids is that of TensorFlow's
+/// sampled_softmax_loss, 1 - (1 - p)^draws.
 class NegativeSampler {
  public:
   NegativeSampler() = default;
-  /// An id of count 0 is never drawn. Throws Error(argument) when fewer than `count` ids occur,
-  /// when `count` is under 1, or when the power is not from 0 to 1.
+  /// An id of count 0 is never drawn. Throws Error(argument) when `count` is under 1, or above half
+  /// of the ids that occur: the last distinct ones would take more draws than scoring them all
+  /// costs.
   ///   counts  [V]  in
   ///   count        in   K
-  ///   power        in   1: as often as in the text; 0: all that occur alike
-  NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count, double power);
+  NegativeSampler(const std::vector<std::int64_t>& counts, std::int64_t count);
 
   /// A pure function of seed and step.
   void draw(std::uint64_t seed, std::int64_t step, Negatives& negatives) const;

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "context/mixer.h"
 #include "loss/head_loss.h"
+#include "measure/some_values.h"
 #include "measure/zipf.h"
 #include "optim/optimizer.h"
 #include "rows/lookup.h"
@@ -14,16 +15,6 @@ namespace lexirow::measure {
 namespace {
 
 constexpr double kFloat = sizeof(float);
-
-/// Values between -0.5 and 0.5: none is zero or denormal, and no two neighbours are equal.
-base::Array<float> some_values(std::int64_t size) {
-  base::Array<float> values;
-  values.resize(size);
-  for (std::int64_t i = 0; i < size; ++i) {
-    values[i] = static_cast<float>((i * 7919 + 13) % 2003) / 2003.0F - 0.5F;
-  }
-  return values;
-}
 
 base::View1<const Id> view(const std::vector<Id>& ids) {
   return {ids.data(), {static_cast<std::int64_t>(ids.size())}};
@@ -38,7 +29,7 @@ double as_real(std::int64_t value) {
 Measurement lookup_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const std::int64_t n = sizes.positions();
   const std::int64_t dim = sizes.settings.dim;
-  const base::Array<float> table = some_values(sizes.vocab_size * dim);
+  const base::Array<float> table = some_values<float>(sizes.vocab_size * dim);
   const std::vector<Id> ids =
       zipf_ids(sizes.vocab_size, n, static_cast<std::uint64_t>(sizes.settings.seed));
   base::Array<float> out(n * dim);
@@ -57,7 +48,7 @@ Measurement scatter_add_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const std::int64_t dim = sizes.settings.dim;
   const std::vector<Id> ids =
       zipf_ids(sizes.vocab_size, n, static_cast<std::uint64_t>(sizes.settings.seed));
-  const base::Array<float> d_out = some_values(n * dim);
+  const base::Array<float> d_out = some_values<float>(n * dim);
   rows::ScatterPlan plan;
   rows::TouchedRows<float> d_rows;
   Measurement result;
@@ -79,12 +70,12 @@ Measurement mixer_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const std::int64_t dim = sizes.settings.dim;
   const context::Mixer mixer = context::parse_mixer(sizes.settings.mixer);
   const std::int64_t features = context::feature_width(mixer, dim);
-  const base::Array<float> hidden = some_values(batch * steps * dim);
+  const base::Array<float> hidden = some_values<float>(batch * steps * dim);
   base::Array<float> out(batch * steps * features);
   base::Array<float> d_hidden(batch * steps * dim);
-  const base::Array<float> decay_rate = some_values(context::learned_rates(mixer));
+  const base::Array<float> decay_rate = some_values<float>(context::learned_rates(mixer));
   base::Array<float> d_decay_rate(decay_rate.size());
-  const base::Array<float> d_out = some_values(batch * steps * features);
+  const base::Array<float> d_out = some_values<float>(batch * steps * features);
   Measurement result;
   result.tokens = batch * steps;
   // Rows and d_out are read, the context written, d_hidden read and written.
@@ -104,9 +95,9 @@ Measurement head_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const std::int64_t n = sizes.positions();
   const std::int64_t vocab = sizes.vocab_size;
   const std::int64_t dim = sizes.settings.dim;
-  const base::Array<float> hidden = some_values(n * dim);
-  const base::Array<float> weight = some_values(vocab * dim);
-  const base::Array<float> bias = some_values(vocab);
+  const base::Array<float> hidden = some_values<float>(n * dim);
+  const base::Array<float> weight = some_values<float>(vocab * dim);
+  const base::Array<float> bias = some_values<float>(vocab);
   const std::vector<Id> labels =
       zipf_ids(vocab, n, static_cast<std::uint64_t>(sizes.settings.seed));
   base::Array<float> d_hidden(n * dim);
@@ -130,10 +121,10 @@ Measurement optimizer_case(base::ThreadPool& pool, const CaseSizes& sizes) {
   const std::int64_t vocab = sizes.vocab_size;
   const std::int64_t dim = sizes.settings.dim;
   const std::int64_t touched = std::min(sizes.positions(), vocab);
-  base::Array<float> table = some_values(vocab * dim);
+  base::Array<float> table = some_values<float>(vocab * dim);
   rows::TouchedRows<float> gradient;
   gradient.dim = dim;
-  gradient.values = some_values(touched * dim);
+  gradient.values = some_values<float>(touched * dim);
   for (std::int64_t u = 0; u < touched; ++u) {
     gradient.ids.push_back(static_cast<Id>(u * vocab / touched));
   }

@@ -16,10 +16,6 @@ namespace {
 // A loss this many times that of guessing evenly, and of the first step, does not come back.
 constexpr double kDiverged = 20;
 
-// Negatives are drawn by their counts to this power: as often as in the text, to the eye of the
-// corrected loss the best estimate of the softmax.
-constexpr double kCountPower = 1;
-
 }  // namespace
 
 Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelFolder& folder,
@@ -37,7 +33,7 @@ Trainer::Trainer(base::ThreadPool& pool, const Settings& settings, store::ModelF
   if (settings_.patience > 0) best_ = folder_.parameters;
   if (negatives_of(settings_) == 0) return;
   sampler_ = loss::NegativeSampler(text::count_ids(stream_, plan_, folder_.config.vocab_size),
-                                   negatives_of(settings_), kCountPower);
+                                   negatives_of(settings_));
 }
 
 void Trainer::draw() {

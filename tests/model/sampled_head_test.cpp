@@ -21,7 +21,7 @@ std::vector<std::int64_t> some_counts(std::int64_t vocab_size) {
 }
 
 TEST(SampledHead, GivesTheGradientOfItsLossForEveryModel) {
-  const loss::NegativeSampler sampler(some_counts(7), 3, 1);
+  const loss::NegativeSampler sampler(some_counts(7), 3);
   base::ThreadPool pool(2);
   for (const ModelConfig& config : every_model(7, 3, 4)) {
     SCOPED_TRACE(describe(config));
@@ -54,7 +54,7 @@ TEST(SampledHead, ComesNearTheFullGradientOnAverage) {
   const ModelConfig config = make_config("none", 40, 6, 0, false, false);
   const Parameters<double> parameters = make_parameters<double>(config, 3);
   const OwnedBatch batch = make_batch(5, 40, 4, 0, 6, false);
-  const loss::NegativeSampler sampler(some_counts(40), 12, 1);
+  const loss::NegativeSampler sampler(some_counts(40), 12);
   base::ThreadPool pool(1);
   Workspace<double> workspace;
   Gradients<double> full(config);
@@ -86,7 +86,7 @@ TEST(SampledHead, LeavesRowsUnsummedWhereAsked) {
   const ModelConfig config = make_config("mean", 9, 4, 5, false, false);
   const Parameters<float> parameters = make_parameters<float>(config, 3);
   const OwnedBatch batch = make_batch(5, 9, 4, 0, 6, true);
-  const loss::NegativeSampler sampler(some_counts(9), 4, 1);
+  const loss::NegativeSampler sampler(some_counts(9), 4);
   loss::Negatives negatives;
   sampler.draw(9, 1, negatives);
   BatchView view = batch.view();

@@ -68,7 +68,7 @@ TEST(Trainer, AnnouncesTheNextBatchBeforeItReadsIt) {
 TEST(Trainer, StartsTheBiasesOfASampledLossAtTheSharesOfTheTokens) {
   Settings settings;
   settings.dim = 4;
-  settings.loss = "sampled:3";
+  settings.loss = "sampled:2";
   store::ModelFolder folder;
   folder.config.vocab_size = 7;
   folder.config.dim = 4;
