@@ -49,6 +49,14 @@ double Trial::loss() {
       .loss.mean();
 }
 
+double Trial::loss_of(const TextIds& other) {
+  const auto stream = other.stream();
+  const text::WindowPlan plan(*stream, 0, stream->size(), train::window_options(settings_, false));
+  return train::evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *stream,
+                                 plan, kTrialEvaluationRows, trainer_->workspace())
+      .loss.mean();
+}
+
 std::vector<float> Trial::logits(const std::vector<Id>& ids) {
   const auto length = static_cast<std::int64_t>(ids.size());
   std::vector<float> out(static_cast<std::size_t>(length * config().vocab_size));
