@@ -26,7 +26,7 @@ void SpellingTrie::add(std::string_view spelling, std::size_t value) {
     }
     node = next;
   }
-  if (nodes_[node].value == kNone) nodes_[node].value = value;
+  nodes_[node].value = value;
   bool& start = starts_[static_cast<unsigned char>(spelling[0])];
   if (!start) ++starts_count_;
   start = true;
@@ -99,7 +99,6 @@ AddedVocabulary::AddedVocabulary(
     } else {
       original_.add(token.content, i);
     }
-    spaced_ = spaced_ || token.lstrip || token.rstrip || holds_space(token.content);
   }
 }
 
@@ -131,7 +130,8 @@ void AddedVocabulary::find(std::string_view text, bool normalized, std::span<con
     if (token.rstrip) end = space_end(text, end);
     end = std::max(begin, end);
     if (done < begin) found.push_back({done, begin, kNoId});
-    found.push_back({begin, end, token.id});
+    // One whose white space and all was taken up by the token before is none.
+    if (begin < end) found.push_back({begin, end, token.id});
     done = end;
   }
   if (done < text.size()) found.push_back({done, text.size(), kNoId});
@@ -159,16 +159,26 @@ std::int64_t AddedVocabulary::count_plain(std::string_view text,
   return count;
 }
 
+CutRule AddedVocabulary::cut_rule(bool normalizes) const {
+  CutRule rule = CutRule::lines;
+  for (const AddedToken& token : tokens_) {
+    // Tokens of blanks alone, as GPT-NeoX has them, are what they are in any normalised text.
+    const bool blank = space_end(token.content, 0) == token.content.size();
+    const bool reaches = token.lstrip || token.rstrip || (!blank && holds_space(token.content));
+    if (token.single_word || (normalizes && token.normalized && reaches)) return CutRule::depends;
+    if (token.lstrip) rule = CutRule::blanks;
+  }
+  return rule;
+}
+
 bool AddedVocabulary::may_cut(std::string_view text, std::size_t at) const {
-  if (!spaced_) return true;  // no token reaches over a place beside white space
   for (const AddedToken& token : tokens_) {
     // A token that is unfinished where the text ends counts as one.
     const std::size_t longest = token.content.size();
     for (std::size_t begin = at - std::min(at, longest); begin < at; ++begin) {
-      const std::string_view rest = text.substr(begin, longest);
-      const bool reaches = begin + longest > at && token.content.starts_with(rest);
-      const bool ends_here = begin + longest == at && rest == token.content && token.rstrip;
-      if (reaches || ends_here) return false;
+      if (begin + longest >= at && token.content.starts_with(text.substr(begin, longest))) {
+        return false;
+      }
     }
   }
   return true;

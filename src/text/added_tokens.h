@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/cut_rule.h"
 #include "text/tokenizer.h"
 
 namespace lexirow::text {
@@ -28,7 +29,7 @@ struct AddedToken {
 /// Spellings in a trie: the longest one at a place.
 class SpellingTrie {
  public:
-  /// `value` is what longest_at answers; a spelling given twice keeps its first value.
+  /// `value` is what longest_at answers; a spelling given twice takes its last value.
   void add(std::string_view spelling, std::size_t value);
   bool empty() const { return nodes_.size() == 1; }
 
@@ -94,8 +95,12 @@ class AddedVocabulary {
   bool any_normalized(std::span<const Id> allowed) const;
   /// How often the text holds spellings of special tokens that are not allowed.
   std::int64_t count_plain(std::string_view text, std::span<const Id> allowed) const;
-  /// True when a cut before byte `at` of the original splits no token that is looked for and takes
-  /// no white space from one.
+  /// The most that these tokens allow of a text: `depends` where one looks at the characters beside
+  /// it or, in a normalised text, reaches over white space; `blanks` where one takes up the line end
+  /// before it.
+  CutRule cut_rule(bool normalizes) const;
+  /// True when a cut before byte `at` of the original splits no token that is looked for, and none
+  /// ends there: what follows one begins anew, and may be its white space.
   bool may_cut(std::string_view text, std::size_t at) const;
 
  private:
@@ -104,7 +109,6 @@ class AddedVocabulary {
   std::vector<AddedToken> tokens_;
   SpellingTrie original_;  // values are indices of tokens_
   SpellingTrie normalized_;
-  bool spaced_ = false;  // a token holds white space or takes it up
 };
 
 /// The roles that special tokens have by their names: those of the usual families, such as

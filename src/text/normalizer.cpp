@@ -61,7 +61,12 @@ class Form final : public Normalizer {
  public:
   explicit Form(UnicodeForm form) : form_(form) {}
   void apply(TracedText& text) const override { to_form(text, form_); }
-  bool cuts_at_blanks() const override { return true; }  // a blank takes part in no composition
+  // A blank takes part in no composition. A compatibility form may turn a letter into a blank and
+  // marks, so that a line's first letter is none.
+  CutRule cut_rule() const override {
+    const bool compatible = form_ == UnicodeForm::nfkc || form_ == UnicodeForm::nfkd;
+    return compatible ? CutRule::blanks : CutRule::lines;
+  }
 
  private:
   UnicodeForm form_;
@@ -70,7 +75,7 @@ class Form final : public Normalizer {
 class Lowercase final : public Normalizer {
  public:
   void apply(TracedText& text) const override { to_lower_case(text); }
-  bool cuts_at_blanks() const override { return true; }
+  CutRule cut_rule() const override { return CutRule::lines; }
 };
 
 class ReplaceNormalizer final : public Normalizer {
@@ -85,11 +90,26 @@ class ReplaceNormalizer final : public Normalizer {
       for (const Stretch& one : stretches) write(piece, one, rewriter);
     });
   }
-  bool cuts_at_blanks() const override {
-    return !pattern_.is_regex() && single_code_point(pattern_.text()) != kCodePoints;
+  // Only where one visible character becomes others, or blanks become what replaces_blanks() says.
+  CutRule cut_rule() const override {
+    const char32_t code =
+        pattern_.is_regex() ? kCodePoints : single_code_point(pattern_.text());
+    if (code == kCodePoints || content_.empty() || holds_white_space(content_)) {
+      return CutRule::depends;
+    }
+    return code == ' ' || !is_white_space(code) ? CutRule::blanks : CutRule::depends;
   }
+  bool replaces_blanks() const override { return pattern_.text() == " "; }
 
  private:
+  static bool holds_white_space(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+      const Utf8Step step = utf8_step(text, at);
+      if (is_white_space(step.code)) return true;
+      at += step.length;
+    }
+    return false;
+  }
   void write(std::string_view piece, const Stretch& one, Rewriter& rewriter) const {
     for (std::size_t at = one.begin; at < one.end; at += utf8_step(piece, at).length) {
       if (one.match) {
@@ -123,7 +143,7 @@ class Prepend final : public Normalizer {
       rewriter.keep_rest();
     });
   }
-  bool cuts_at_blanks() const override { return true; }
+  CutRule cut_rule() const override { return CutRule::lines; }
 
  private:
   std::string content_;
@@ -153,7 +173,7 @@ class Strip final : public Normalizer {
       }
     });
   }
-  bool cuts_at_blanks() const override { return false; }
+  CutRule cut_rule() const override { return CutRule::depends; }
 
  private:
   bool left_;
@@ -170,7 +190,7 @@ class StripAccents final : public Normalizer {
       return once || (mark && !is_later_mark(code));
     });
   }
-  bool cuts_at_blanks() const override { return true; }
+  CutRule cut_rule() const override { return CutRule::depends; }
 };
 
 class ByteLetters final : public Normalizer {
@@ -180,7 +200,7 @@ class ByteLetters final : public Normalizer {
       while (!rewriter.done()) rewriter.spell_bytes();
     });
   }
-  bool cuts_at_blanks() const override { return false; }
+  CutRule cut_rule() const override { return CutRule::depends; }
 };
 
 /// The cleaning that BERT's models have.
@@ -198,7 +218,7 @@ class BertNormalizer final : public Normalizer {
     }
     if (lower_) to_lower_case(text);
   }
-  bool cuts_at_blanks() const override { return true; }
+  CutRule cut_rule() const override { return CutRule::depends; }
 
  private:
   static utf8proc_category_t category(char32_t code) {
@@ -255,11 +275,14 @@ class NormalizerSequence final : public Normalizer {
   void apply(TracedText& text) const override {
     for (const auto& step : steps_) step->apply(text);
   }
-  bool cuts_at_blanks() const override {
-    for (const auto& step : steps_) {
-      if (!step->cuts_at_blanks()) return false;
-    }
-    return true;
+  CutRule cut_rule() const override {
+    CutRule rule = CutRule::lines;
+    for (const auto& step : steps_) rule = std::min(rule, step->cut_rule());
+    return rule;
+  }
+  bool replaces_blanks() const override {
+    return std::any_of(steps_.begin(), steps_.end(),
+                       [](const auto& step) { return step->replaces_blanks(); });
   }
 
  private:

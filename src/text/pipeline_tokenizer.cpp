@@ -359,10 +359,12 @@ void PipelineTokenizer::trim_places(std::string_view text, bool continues,
     Piece& piece = pieces[i];
     const auto id = static_cast<std::size_t>(piece.id);
     // An added token counts with the white space that it took up.
-    const bool added = added_spellings_.contains(piece.id);
     const auto begin = static_cast<std::size_t>(piece.begin);
-    const Blanks blanks = blanks_around(
-        added ? text.substr(begin, static_cast<std::size_t>(piece.end) - begin) : spelling(id));
+    const std::string_view place = text.substr(begin, static_cast<std::size_t>(piece.end) - begin);
+    // An unknown piece, where the token for it is an added one too, counts by that token's spelling.
+    const bool unknown = piece.id == parts_.model->unk() && place.find(spelling(id)) == place.npos;
+    const bool added = added_spellings_.contains(piece.id) && !unknown;
+    const Blanks blanks = blanks_around(added ? place : spelling(id));
     if (blanks.leading > 0) {
       const bool at_first = !continues && (i == first || piece.begin == 0);
       const bool put = at_first && parts_.trim.prefix_space && blanks.leading == 1;
@@ -434,9 +436,14 @@ std::vector<std::pair<std::string, Id>> PipelineTokenizer::special_spellings() c
 /// Where texts may be cut: what the pre-tokenizer says, or where blanks become the marks at which
 /// the model begins its words.
 CutRule PipelineTokenizer::find_cut_rule() const {
-  if (parts_.normalizer && !parts_.normalizer->cuts_at_blanks()) return CutRule::depends;
+  CutRule most = added_.cut_rule(parts_.normalizer != nullptr);
+  if (parts_.normalizer) {
+    most = std::min(most, parts_.normalizer->cut_rule());
+    if (parts_.normalizer->replaces_blanks() && parts_.pre_tokenizer) return CutRule::depends;
+  }
   const CutRule rule = parts_.pre_tokenizer ? parts_.pre_tokenizer->cut_rule() : CutRule::local;
-  if (rule != CutRule::local || parts_.model->word_mark().empty()) return rule;
+  if (most == CutRule::depends || rule == CutRule::depends) return CutRule::depends;
+  if (rule != CutRule::local || parts_.model->word_mark().empty()) return std::min(rule, most);
   TracedText probe("a b", true);
   probe.begins = probe.first = false;
   if (parts_.normalizer) parts_.normalizer->apply(probe);

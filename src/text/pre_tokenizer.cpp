@@ -75,6 +75,7 @@ class ByteLevel final : public PreTokenizer {
   }
   CutRule cut_rule() const override { return use_regex_ ? CutRule::lines : CutRule::local; }
   bool keeps_text() const override { return !prefix_space_ && !letters_; }
+  bool begins_pieces() const override { return prefix_space_; }
   bool is_plain_gpt2() const override { return keeps_text() && use_regex_; }
 
  private:
@@ -278,10 +279,15 @@ class PreTokenizerSequence final : public PreTokenizer {
   }
   CutRule cut_rule() const override {
     CutRule all = CutRule::local;
+    bool changed = false;
     for (const auto& step : steps_) {
       const CutRule one = step->cut_rule();
-      if (one == CutRule::depends) return one;
-      all = std::max(all, one);
+      if (one == CutRule::depends || (step->begins_pieces() && step != steps_.front())) {
+        return CutRule::depends;
+      }
+      // A step behind one that leaves out or replaces blanks does not see them.
+      if (!changed) all = std::max(all, one);
+      changed = changed || !step->keeps_text();
     }
     return all;
   }

@@ -4,17 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "text/cut_rule.h"
 #include "text/traced_text.h"
 
 namespace lexirow::text {
-
-/// Where a text may be cut before what follows is known, ascending.
-enum class CutRule {
-  depends,  ///< nowhere: what stands around a place matters
-  local,    ///< the step looks at single characters only: a cut changes nothing but what it cuts
-  blanks,   ///< before a blank that follows visible text the step always cuts
-  lines     ///< and also behind a single line end between visible text and a letter
-};
 
 /// A step that cuts a text into pre-tokens. Immutable after construction.
 class PreTokenizer {
@@ -24,6 +17,9 @@ class PreTokenizer {
   virtual CutRule cut_rule() const = 0;
   /// True when nothing of the text is changed or left out, only cut.
   virtual bool keeps_text() const = 0;
+  /// True when it puts a blank before each of its pieces: a cut that no step before it makes would
+  /// be seen.
+  virtual bool begins_pieces() const { return false; }
   /// True when it only cuts as GPT-2 does.
   virtual bool is_plain_gpt2() const { return false; }
   /// True when it needs to know where pieces come from.
