@@ -96,8 +96,8 @@ class AddedVocabulary {
   /// How often the text holds spellings of special tokens that are not allowed.
   std::int64_t count_plain(std::string_view text, std::span<const Id> allowed) const;
   /// The most that these tokens allow of a text: `depends` where one looks at the characters beside
-  /// it or, in a normalised text, reaches over white space; `blanks` where one takes up the line end
-  /// before it.
+  /// it or, in a normalised text, reaches over white space; `blanks` where one takes up the line
+  /// end before it.
   CutRule cut_rule(bool normalizes) const;
   /// True when a cut before byte `at` of the original splits no token that is looked for, and none
   /// ends there: what follows one begins anew, and may be its white space.

@@ -183,8 +183,8 @@ bool needs_merge(const BpeParts& parts, std::string_view token) {
 
 }  // namespace
 
-void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
-                    const std::string& where) {
+std::string require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
+                           const std::string& where) {
   const StringList& tokens = parts.tokens.spellings();
   std::vector<bool> made(tokens.size());
   for (const BpeMerge& merge : parts.merges) {
@@ -203,7 +203,7 @@ void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
     if (made[id] || !needs_merge(parts, tokens[id])) continue;
     if (lost++ == 0) first = id;
   }
-  if (lost == 0) return;
+  if (lost == 0) return "";
   const std::string which = fmt::format("{} (id {})", quoted_token(tokens[first]), first);
   if (parts.merges.empty()) {
     refuse(where, fmt::format("there are no merges, but the vocabulary holds {}, which only "
@@ -216,6 +216,8 @@ void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
                               "short or are those of another vocabulary",
                               lost, tokens.size(), which));
   }
+  return fmt::format("no merge makes {} of the {} tokens, such as {}, which no text will give",
+                     lost, tokens.size(), which);
 }
 
 std::unique_ptr<Tokenizer> make_byte_level_bpe(BpeParts parts, std::vector<AddedToken> added,
@@ -260,8 +262,12 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(std::string_view vocab,
   parts.merges = merges_from_lines(merges, parts.tokens, merges_name);
   parts.bytes = true;
   std::vector<AddedToken> added = bracketed_tokens(parts);
-  require_merges(parts, added, merges_name);
-  return make_byte_level_bpe(std::move(parts), std::move(added));
+  // GPT-2's two files belong together to the last token; other vocabularies hold some of their own.
+  std::vector<std::string> notes;
+  if (const std::string lost = require_merges(parts, added, merges_name); !lost.empty()) {
+    notes.push_back(fmt::format("{}: {}; is a line missing?", merges_name, lost));
+  }
+  return make_byte_level_bpe(std::move(parts), std::move(added), kGpt2Pattern, std::move(notes));
 }
 
 }  // namespace lexirow::text

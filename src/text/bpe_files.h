@@ -32,9 +32,9 @@ std::vector<BpeMerge> merges_from_lines(std::string_view text, const TokenIndex&
 
 /// Throws Error(file) when there is no merge, yet a token is longer than one symbol, or when a
 /// tenth of the tokens has no merge that makes it: the merges were lost, and those tokens could
-/// never come out.
-void require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
-                    const std::string& where);
+/// never come out. Of fewer it returns a sentence; empty where every token is made.
+std::string require_merges(const BpeParts& parts, const std::vector<AddedToken>& added,
+                           const std::string& where);
 
 /// A byte-level BPE tokenizer. Added tokens stand behind the vocabulary or in it.
 ///   pattern  how text is cut: a regular expression that matches all of any text; GPT-2's is done

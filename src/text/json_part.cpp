@@ -23,7 +23,9 @@ const nlohmann::json& JsonPart::field(const char* key) const {
 
 std::string JsonPart::type() const {
   const nlohmann::json& value = field("type");
-  return value.is_string() ? value.get<std::string>() : std::string();
+  if (value.is_null()) return "";
+  if (!value.is_string()) refuse_field("type", "a text");
+  return value.get<std::string>();
 }
 
 bool JsonPart::boolean(const char* key, std::optional<bool> fallback) const {

@@ -92,8 +92,7 @@ class ReplaceNormalizer final : public Normalizer {
   }
   // Only where one visible character becomes others, or blanks become what replaces_blanks() says.
   CutRule cut_rule() const override {
-    const char32_t code =
-        pattern_.is_regex() ? kCodePoints : single_code_point(pattern_.text());
+    const char32_t code = pattern_.is_regex() ? kCodePoints : single_code_point(pattern_.text());
     if (code == kCodePoints || content_.empty() || holds_white_space(content_)) {
       return CutRule::depends;
     }

@@ -361,7 +361,8 @@ void PipelineTokenizer::trim_places(std::string_view text, bool continues,
     // An added token counts with the white space that it took up.
     const auto begin = static_cast<std::size_t>(piece.begin);
     const std::string_view place = text.substr(begin, static_cast<std::size_t>(piece.end) - begin);
-    // An unknown piece, where the token for it is an added one too, counts by that token's spelling.
+    // An unknown piece, where the token for it is an added one too, counts by that token's
+    // spelling.
     const bool unknown = piece.id == parts_.model->unk() && place.find(spelling(id)) == place.npos;
     const bool added = added_spellings_.contains(piece.id) && !unknown;
     const Blanks blanks = blanks_around(added ? place : spelling(id));

@@ -49,7 +49,7 @@ std::vector<Id> allow_specials(const Tokenizer& tokenizer, const std::vector<std
           name == spelling || name == display_text(spelling, true) || undisplayed(name) == spelling;
       if (name == "all" || meant) ids.push_back(id);
     }
-    if (ids.size() > before) continue;
+    if (ids.size() > before || (name == "all" && known.empty())) continue;
     std::string list;
     for (const auto& [spelling, id] : known) {
       if (list.size() < 200) list += (list.empty() ? "" : ", ") + display_text(spelling, true);

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "bpe_support.h"
+#include "text/bpe_files.h"
 #include "text/token_stream.h"
 
 // A text read in chunks gives the ids of the whole, whatever steps a tokenizer.json puts together.
@@ -44,8 +45,14 @@ std::vector<std::string> pre_tokenizers() {
     return R"({"type":"Metaspace","replacement":"_","prepend_scheme":")" + scheme +
            R"(","split":)" + split + "}";
   };
-  std::vector<std::string> all = {"null", bytes, prefix, words, spaces, blank,
-                                  metaspace("always", "true"), metaspace("first", "true"),
+  std::vector<std::string> all = {"null",
+                                  bytes,
+                                  prefix,
+                                  words,
+                                  spaces,
+                                  blank,
+                                  metaspace("always", "true"),
+                                  metaspace("first", "true"),
                                   metaspace("never", "false")};
   const auto both = [&](const std::string& first, const std::string& second) {
     all.push_back(R"({"type":"Sequence","pretokenizers":[)" + first + "," + second + "]}");
@@ -69,8 +76,9 @@ std::vector<json> added() {
 
 std::string tricky_text(std::mt19937& engine) {
   static const std::vector<std::string> kParts = {
-      "a", "b", "c", "B", "1", ".", "'", " ", " ", "\n", "\n", "\xCC\x81", "\xC3\xA9",
-      "\xE4\xB8\xAD", "\xC2\xA0", "\xC2\xA8", "_"};
+      "a",        "b",        "c",  "B",  "1",        ".",        "'",
+      " ",        " ",        "\n", "\n", "\xCC\x81", "\xC3\xA9", "\xE4\xB8\xAD",
+      "\xC2\xA0", "\xC2\xA8", "_"};
   std::string text;
   for (std::size_t i = 0; i < 24; ++i) text += kParts[engine() % kParts.size()];
   return text;
@@ -125,6 +133,22 @@ TEST(Cuts, AreNotSeenWhateverTokensAreAdded) {
       }
     }
   }
+}
+
+TEST(Gpt2Files, TellATokenThatNoMergeMakes) {
+  const json root = small_bpe();
+  std::string merges = "#version: 0.2\n";
+  for (const json& merge : root["model"]["merges"]) {
+    merges += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
+  }
+  const std::string vocab = root["model"]["vocab"].dump();
+  EXPECT_TRUE(tokenizer_from_gpt2_files(vocab, "v", merges, "m")->notes().empty());
+  merges.erase(merges.rfind("aa aa\n"), 6);
+  const auto notes = tokenizer_from_gpt2_files(vocab, "v", merges, "m")->notes();
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("m: no merge makes 1 of the 265 tokens, such as \"aaaa\""),
+            std::string::npos)
+      << notes[0];
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ TEST(PipelineJson, NamesEveryPartThatIsNotSupported) {
       {"/model/type", R"("WordPiece")",
        "model: type \"WordPiece\" is not supported; supported are BPE"},
       {"/model/type", R"("Unigram")", "type \"Unigram\""},
+      {"/model/type", "1", "a text"},
       {"/model/dropout", "0.1", "\"dropout\" is 0.1"},
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":""})",
        "normalizer: type \"Precompiled\" is not supported; supported are NFC"},
