@@ -41,19 +41,73 @@ def causal_mean(rows, way):
     return rows.cumsum(1) / counts
 
 
+def last_rows(rows, window):
+    """The last `window` rows side by side, the oldest first, [B, T, W * D]."""
+    padded = functional.pad(rows, (0, 0, window - 1, 0))
+    return torch.cat([padded[:, i:i + rows.shape[1]] for i in range(window)], dim=2)
+
+
+def decayed(rows, rate):
+    """The exponential average up to each position, by one product with [T, T] weights."""
+    places = torch.arange(rows.shape[1], dtype=torch.float32)
+    weights = torch.tril(rate ** (places[:, None] - places[None]).clamp(min=0))
+    return (weights / weights.sum(1, keepdim=True)) @ rows
+
+
+class Mixer(torch.nn.Module):
+    """Features side by side, by the spelling of `--mixer`: mean, concat:W, decay:R."""
+
+    def __init__(self, spelling, dim):
+        super().__init__()
+        self.parts = []
+        self.width = 0
+        for name, *numbers in (part.split(":") for part in spelling.split("+")):
+            if name == "mean":
+                self.parts.append(lambda rows: causal_mean(rows, "cumsum"))
+            elif name == "concat":
+                self.parts.append(lambda rows, w=int(numbers[0]): last_rows(rows, w))
+            else:
+                self.parts += [lambda rows, r=float(rate): decayed(rows, r) for rate in numbers]
+            self.width += dim * (int(numbers[0]) if name == "concat" else max(1, len(numbers)))
+
+    def forward(self, rows):
+        features = [part(rows) for part in self.parts]
+        return features[0] if len(features) == 1 else torch.cat(features, dim=2)
+
+
+class Hidden(torch.nn.Module):
+    """A hidden layer after the first: a norm before it, what it read added to what it gives."""
+
+    def __init__(self, width, dropout):
+        super().__init__()
+        self.layer = torch.nn.Sequential(torch.nn.LayerNorm(width), torch.nn.Linear(width, width),
+                                         torch.nn.GELU(), torch.nn.Dropout(dropout))
+
+    def forward(self, state):
+        return state + self.layer(state)
+
+
 class Model(torch.nn.Module):
-    """Table, causal mean, Linear-GELU-Linear, head: the model of `--preset plain`."""
+    """Table, mixer, MLP, head: without more in the sizes the model of `--preset plain`; with more
+    than one layer, residual ones with layer norms."""
 
     def __init__(self, sizes):
         super().__init__()
         dim, hidden = sizes["dim"], sizes.get("hidden", sizes["dim"])
+        layers, dropout = sizes.get("layers", 1), sizes.get("dropout", 0)
         self.table = torch.nn.Embedding(sizes["vocab_size"], dim)
-        self.mlp = torch.nn.Sequential(
-            torch.nn.Linear(dim, hidden), torch.nn.GELU(), torch.nn.Linear(hidden, dim))
+        self.mixer = Mixer(sizes.get("mixer", "mean"), dim)
+        parts = [torch.nn.Linear(self.mixer.width, hidden), torch.nn.GELU()]
+        if dropout > 0:
+            parts.append(torch.nn.Dropout(dropout))
+        if layers > 1:
+            parts += [Hidden(hidden, dropout) for _ in range(layers - 1)]
+            parts.append(torch.nn.LayerNorm(hidden))
+        self.mlp = torch.nn.Sequential(*parts, torch.nn.Linear(hidden, dim))
         self.head = torch.nn.Linear(dim, sizes["vocab_size"])
 
     def forward(self, ids):
-        return self.head(self.mlp(causal_mean(self.table(ids), "cumsum")))
+        return self.head(self.mlp(self.mixer(self.table(ids))))
 
 
 def lookup(sizes):
@@ -114,6 +168,8 @@ def step(sizes):
                                         windows[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
+        if sizes.get("clip", 0) > 0:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), sizes["clip"])
         optimizer.step()
     return work, batch * context
 

@@ -166,7 +166,7 @@ int run_train(const Arguments& arguments) {
 /// What each preset stands for, as the options that repeat it.
 std::string preset_lines() {
   std::string text;
-  for (const char* preset : {"character", "word"}) {
+  for (const std::string& preset : train::preset_names()) {
     std::string choice;
     const train::Settings settings = train::resolve_settings({{"preset", preset}}, {}, choice);
     text += fmt::format("\n--preset {} is: {}", preset, train::setting_arguments(settings));

@@ -15,6 +15,9 @@ namespace lexirow::train {
 namespace {
 
 constexpr std::int64_t kSmallText = 2'000'000;
+// From here on the larger presets serve better.
+constexpr std::int64_t kManyCharacters = 300'000;
+constexpr std::int64_t kManyWords = 1'000'000;
 constexpr std::int64_t kLargeText = 20'000'000;
 constexpr std::int64_t kFewWords = 300'000;  // bytes up to which words need more passes
 
@@ -25,15 +28,63 @@ const Given kCommon = {
     {"clip", "1"},     {"row-updates", "lazy"}, {"save-seconds", "60"}, {"minutes", "10"},
     {"steps", "0"},    {"init", "auto"},        {"patience", "5"},
 };
+// Of a joined context each feature's share is in docs/training.md.
+const Given kDeep = {
+    {"residual", "true"},
+    {"layer-norm", "true"},
+    {"layers", "3"},
+};
 const Given kCharacter = {
     {"tokenizer", "char"}, {"mixer", "concat:16"},  {"dim", "32"},
     {"hidden", "512"},     {"context", "64"},       {"batch", "32"},
     {"lr", "0.004"},       {"weight-decay", "0.3"}, {"epochs", "8"},
 };
+const Given kCharacterSmall = {
+    {"tokenizer", "char"}, {"mixer", "concat:16+decay:0.9:0.97"},
+    {"dim", "32"},         {"hidden", "256"},
+    {"context", "64"},     {"batch", "32"},
+    {"lr", "0.003"},       {"weight-decay", "0.1"},
+    {"dropout", "0.1"},    {"epochs", "8"},
+};
 const Given kWord = {
     {"tokenizer", "word"}, {"max-vocab", "30000"},  {"mixer", "concat:4"}, {"dim", "64"},
     {"hidden", "128"},     {"context", "16"},       {"batch", "32"},       {"lr", "0.002"},
     {"tied", "true"},      {"weight-decay", "0.5"}, {"epochs", "16"},
+};
+const Given kWordMedium = {
+    {"tokenizer", "word"},   {"max-vocab", "60000"}, {"mixer", "concat:4+decay:0.7:0.9:0.97"},
+    {"dim", "128"},          {"hidden", "256"},      {"context", "16"},
+    {"batch", "32"},         {"lr", "0.002"},        {"tied", "true"},
+    {"weight-decay", "0.5"}, {"dropout", "0.2"},     {"loss", "auto"},
+    {"epochs", "8"},
+};
+const Given kGpt2Vocabulary = {
+    {"tokenizer", "bpe:50257"},
+    {"mixer", "concat:4+decay:0.7:0.9:0.97"},
+    {"dim", "256"},
+    {"hidden", "512"},
+    {"context", "32"},
+    {"batch", "64"},
+    {"lr", "0.001"},
+    {"tied", "true"},
+    {"weight-decay", "0.1"},
+    {"loss", "auto"},
+    {"epochs", "4"},
+    {"minutes", "60"},
+};
+
+struct Preset {
+  const char* name;
+  bool words;  ///< or pieces of words
+  const Given* values;
+  const Given* more;  ///< may be null
+};
+const Preset kPresets[] = {
+    {"character", false, &kCharacter, nullptr},
+    {"character-small", false, &kCharacterSmall, &kDeep},
+    {"word", true, &kWord, nullptr},
+    {"word-medium", true, &kWordMedium, nullptr},
+    {"gpt2-vocabulary", true, &kGpt2Vocabulary, nullptr},
 };
 
 std::string given_value(const Given& given, const std::string& name, const std::string& otherwise) {
@@ -42,6 +93,13 @@ std::string given_value(const Given& given, const std::string& name, const std::
     if (key == name) value = text;
   }
   return value;
+}
+
+/// The preset for characters or for words that serves a text of this size.
+std::string preset_for(bool words, bool pieces, const TextFacts& facts) {
+  if (words && pieces && facts.bytes >= kLargeText) return "gpt2-vocabulary";
+  if (words) return facts.bytes < kManyWords ? "word" : "word-medium";
+  return facts.bytes < kManyCharacters ? "character" : "character-small";
 }
 
 // The preset that fits: a tokenizer named by the user decides, else the text.
@@ -53,20 +111,23 @@ std::string choose_preset(const Given& given, const TextFacts& facts, std::strin
     // Pieces of words take the place of words.
     const bool pieces = !text::is_tokenizer_form(tokenizer) || tokenizer.starts_with("bpe");
     const bool words = tokenizer == "word" || (pieces && facts.mostly_words);
-    const std::string preset = words ? "word" : "character";
+    const std::string preset = preset_for(words, pieces, facts);
     choice = fmt::format("preset {}: it fits --tokenizer {}", preset, tokenizer);
     return preset;
   }
   for (const char* name : {"word-split", "min-count", "max-vocab"}) {
     if (!is_given(given, name)) continue;
-    choice = fmt::format("preset word: it fits --{}", name);
-    return "word";
+    const std::string preset = preset_for(true, false, facts);
+    choice = fmt::format("preset {}: it fits --{}", preset, name);
+    return preset;
   }
   if (facts.mostly_words && facts.rare_words) {
-    choice = "preset character: too few of its words stand there three times to learn words from";
-    return "character";
+    const std::string preset = preset_for(false, false, facts);
+    choice = fmt::format(
+        "preset {}: too few of its words stand there three times to learn words from", preset);
+    return preset;
   }
-  const std::string preset = facts.mostly_words ? "word" : "character";
+  const std::string preset = preset_for(facts.mostly_words, false, facts);
   choice = fmt::format("preset {}: {}", preset, facts.reason);
   return preset;
 }
@@ -78,13 +139,16 @@ void apply(Settings& settings, const Given& values) {
 void apply_preset(Settings& settings, const std::string& preset, const TextFacts& facts) {
   settings.preset = preset;
   if (preset == "plain") return;  // the initial values
+  const auto* const found = std::find_if(std::begin(kPresets), std::end(kPresets),
+                                         [&](const Preset& each) { return preset == each.name; });
+  if (found == std::end(kPresets)) return;  // set_setting has refused it
   apply(settings, kCommon);
-  apply(settings, preset == "word" ? kWord : kCharacter);
+  apply(settings, *found->values);
+  if (found->more != nullptr) apply(settings, *found->more);
   settings.validation = facts.bytes < kSmallText ? "0.1" : "0.05";
-  if (preset == "word") {
-    settings.min_count = facts.bytes > kLargeText ? 5 : 3;
-    if (facts.bytes > kFewWords) settings.epochs = 8;
-  }
+  if (!found->words) return;
+  if (settings.tokenizer == "word") settings.min_count = facts.bytes > kLargeText ? 5 : 3;
+  if (preset == "word" && facts.bytes > kFewWords) settings.epochs = 8;
 }
 
 // What follows from other settings unless it was given itself.
@@ -96,6 +160,11 @@ void apply_consequences(Settings& settings, const Given& given) {
   }
   if (settings.mixer == "none" && free("hidden")) settings.hidden = 0;
   if (settings.hidden < 0) settings.hidden = settings.dim;
+  // How a preset stacks layers ends where the user leaves them out.
+  if (settings.hidden == 0 && free("layers")) settings.layers = 1;
+  if (settings.hidden == 0 && free("dropout")) settings.dropout = 0;
+  if (settings.layers == 1 && free("residual")) settings.residual = false;
+  if (settings.layers == 1 && free("layer-norm")) settings.layer_norm = false;
   if (given_value(given, "row-updates", "dense") == "lazy" && free("tied")) settings.tied = false;
   // Without the MLP a tied head could only score a token by its likeness to the one before.
   if (settings.hidden == 0 && free("tied")) settings.tied = false;
@@ -242,6 +311,12 @@ double parse_share(const char* name, const std::string& text, const char* expect
 }
 
 }  // namespace
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& each : kPresets) names.emplace_back(each.name);
+  return names;
+}
 
 bool is_given(const Given& given, const std::string& name) {
   return std::any_of(given.begin(), given.end(),

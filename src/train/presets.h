@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "train/settings.h"
 
@@ -20,6 +21,9 @@ struct TextFacts {
 /// `choice` receives one sentence that says what was chosen and why; empty where nothing was
 /// chosen. Throws Error(argument).
 Settings resolve_settings(const Given& given, const TextFacts& facts, std::string& choice);
+
+/// The presets made for use, all but `plain`, as `--preset` takes them.
+std::vector<std::string> preset_names();
 
 /// True when `name` was given.
 bool is_given(const Given& given, const std::string& name);

@@ -20,7 +20,8 @@ using S = Settings;
 
 std::vector<SettingField> text_and_model_fields() {
   return {
-      {"preset", &S::preset, "Preset", "auto|plain|character|word",
+      {"preset", &S::preset, "Preset",
+       "auto|plain|character|character-small|word|word-medium|gpt2-vocabulary",
        "a set of flags; auto looks at the text; every flag given overrides it"},
 
       {"tokenizer", &S::tokenizer, "Text", "char|byte|word|bpe:N|FILE",

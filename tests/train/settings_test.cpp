@@ -104,8 +104,16 @@ TEST(Presets, AutoFollowsTheTextAndSaysWhy) {
   EXPECT_EQ(settings.validation, "0.05");
   EXPECT_TRUE(settings.tied);
   EXPECT_EQ(settings.row_updates, "dense");
-  EXPECT_EQ(choice, "preset word: because of words");
+  EXPECT_EQ(choice, "preset word-medium: because of words");
+  EXPECT_EQ(settings.loss, "auto");
+  settings = resolve_settings({{"tokenizer", "folder"}}, facts, choice);
+  EXPECT_EQ(choice, "preset gpt2-vocabulary: it fits --tokenizer folder");
+  facts.bytes = 900'000;
+  EXPECT_EQ(resolve_settings({}, facts, choice).preset, "word");
   facts.mostly_words = false;
+  settings = resolve_settings({}, facts, choice);
+  EXPECT_EQ(settings.preset, "character-small");
+  EXPECT_EQ(settings.layers, 3);
   facts.bytes = 1000;
   settings = resolve_settings({}, facts, choice);
   EXPECT_EQ(settings.tokenizer, "char");
@@ -148,6 +156,21 @@ TEST(Presets, GivenFlagsOverride) {
   EXPECT_FALSE(settings.bias);
   EXPECT_EQ(settings.minutes, 3);
   EXPECT_EQ(resolve_settings({{"preset", "word"}, {"steps", "5"}}, {}, choice).minutes, 0);
+}
+
+// A preset's stack of layers ends where its hidden layers do; one that was asked for is refused.
+TEST(Presets, StacksNoLayersThatAreLeftOut) {
+  std::string choice;
+  for (const std::string& preset : preset_names()) {
+    SCOPED_TRACE(preset);
+    const Given none = {{"preset", preset}, {"mixer", "none"}};
+    const Settings settings = resolve_settings(none, {}, choice);
+    EXPECT_EQ(settings.hidden, 0);
+    EXPECT_EQ(settings.layers, 1);
+    const Given one = {{"preset", preset}, {"layers", "1"}};
+    EXPECT_FALSE(resolve_settings(one, {}, choice).residual);
+  }
+  EXPECT_THROW(resolve_settings({{"mixer", "none"}, {"layers", "2"}}, {}, choice), Error);
 }
 
 TEST(Presets, RefusesWhatCannotBe) {
