@@ -49,6 +49,14 @@ double Trial::loss() {
       .loss.mean();
 }
 
+double Trial::loss_from(std::int64_t first) {
+  const text::WindowPlan plan(*stream_, first, stream_->size(),
+                              train::window_options(settings_, true));
+  return train::evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *stream_,
+                                 plan, kTrialEvaluationRows, trainer_->workspace())
+      .loss.mean();
+}
+
 std::vector<float> Trial::logits(const std::vector<Id>& ids) {
   const auto length = static_cast<std::int64_t>(ids.size());
   std::vector<float> out(static_cast<std::size_t>(length * config().vocab_size));

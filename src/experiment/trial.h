@@ -33,6 +33,8 @@ class Trial {
 
   /// Mean loss over every training pair, under the weights as they are, in nats.
   double loss();
+  /// The same over the text from token `first` on, cut into pieces there.
+  double loss_from(std::int64_t first);
 
   const model::ModelConfig& config() const { return folder_.config; }
   model::Parameters<float>& parameters() { return folder_.parameters; }
@@ -48,7 +50,7 @@ class Trial {
 
   // Of some ids as one sequence:
   std::vector<float> logits(const std::vector<Id>& ids);  ///< [T, V]
-  std::vector<float> rows(const std::vector<Id>& ids);    ///< [T, D]
+  std::vector<float> rows(const std::vector<Id>& ids);    ///< [T, D] of the table
   /// The row that the last id picks, and the hidden state there that the head reads, [D].
   std::vector<float> last_row(const std::vector<Id>& ids);
   std::vector<float> last_hidden(const std::vector<Id>& ids);
