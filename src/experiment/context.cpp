@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "experiment/context_features.h"
 #include "experiment/experiments.h"
 #include "experiment/tiny_text.h"
 #include "experiment/trial.h"
@@ -55,15 +56,16 @@ Outcome run_context(const Setting& setting) {
                   mean.at(64));
   outcome.tables.push_back(std::move(table));
   outcome.pictures.emplace_back(std::move(chart));
+  measure_features(setting, outcome);
   outcome.method = fmt::format(
       "Characters in pieces of T, D {}, {} steps of {} labels each, once with the mean of the "
       "whole piece so far and once with the mean of the last 4 rows ({}). Loss over every training "
-      "pair.{}",
+      "pair. Then several features side by side, each left out in turn.{}",
       kContextDim, steps, kContextLabels, kWindow, text.note);
   outcome.reading =
       "A mean over more and more rows says less and less about the last one: past a few "
       "characters, longer pieces make it worse. A window keeps its sharpness however long the "
-      "piece is.";
+      "piece is. Side by side each feature is worth what no other holds: the current row most.";
   return outcome;
 }
 

@@ -77,7 +77,8 @@ const std::vector<Experiment> kExperiments = {
      "from the past alone.",
      run_leak},
     {"context",
-     "A mean over longer pieces dilutes the current token; a window of fixed size does not.",
+     "A mean over longer pieces dilutes the current token; a window of fixed size does not, and "
+     "beside other features the current row is worth its place.",
      run_context},
     {"capacity",
      "Hidden units do not replace context: a model of the current token stays at the bigram "

@@ -74,6 +74,10 @@ void judge_text(const Setting& setting, const TextIds& text, std::int64_t steps,
               {"model", "largest change over the largest score", "loss on its pieces, nats",
                "on pieces cut half a piece later, nats"},
               {}};
+  TextIds cut_later;
+  cut_later.ids.assign(
+      text.ids.begin() + std::min<std::ptrdiff_t>(kPositionsLength / 2, std::ssize(text.ids)),
+      text.ids.end());
   for (const char* mixer : {"mean", "concat:8"}) {
     const bool blind = std::string_view(mixer) == "mean";
     double without = 0;
@@ -85,7 +89,7 @@ void judge_text(const Setting& setting, const TextIds& text, std::int64_t steps,
       outcome.require(
           fmt::format("{}: change of the scores when the history is reversed, relative", name),
           effect, blind ? Relation::at_most : Relation::greater, kPositionsRounding);
-      const double shifted = trial.loss_from(kPositionsLength / 2);
+      const double shifted = trial.loss_of(cut_later);
       table.rows.push_back({name, effect, trial.loss(), shifted});
       if (std::string_view(scheme) == "none") {
         without = shifted;

@@ -49,10 +49,10 @@ double Trial::loss() {
       .loss.mean();
 }
 
-double Trial::loss_from(std::int64_t first) {
-  const text::WindowPlan plan(*stream_, first, stream_->size(),
-                              train::window_options(settings_, true));
-  return train::evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *stream_,
+double Trial::loss_of(const TextIds& other) {
+  const auto stream = other.stream();
+  const text::WindowPlan plan(*stream, 0, stream->size(), train::window_options(settings_, false));
+  return train::evaluate_windows(pool_, settings_, folder_.config, folder_.parameters, *stream,
                                  plan, kTrialEvaluationRows, trainer_->workspace())
       .loss.mean();
 }

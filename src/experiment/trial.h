@@ -33,8 +33,8 @@ class Trial {
 
   /// Mean loss over every training pair, under the weights as they are, in nats.
   double loss();
-  /// The same over the text from token `first` on, cut into pieces there.
-  double loss_from(std::int64_t first);
+  /// The same over another text of the same tokenizer, such as a part held out.
+  double loss_of(const TextIds& other);
 
   const model::ModelConfig& config() const { return folder_.config; }
   model::Parameters<float>& parameters() { return folder_.parameters; }

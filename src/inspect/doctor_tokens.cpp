@@ -155,6 +155,8 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
   const store::Table& table = subject.table;
   std::vector<std::int64_t> never;
   std::vector<std::int64_t> spare;  // of tokens that no text need hold
+  std::vector<std::int64_t> apart;  // of tokens that the text held only where nothing is learned
+  const bool read_whole = subject.own_tokens && subject.passes.value_or(0) >= 1;
   std::vector<bool> blocks;
   if (table.tokenizer != nullptr) blocks = text::building_blocks(*table.tokenizer);
   const std::int64_t size = table.has_tokens() ? table.token_count() : table.row_count();
@@ -164,7 +166,7 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
     const bool role = std::find(roles.begin(), roles.end(), id) != roles.end() ||
                       (!subject.pads.empty() && id == subject.pads.back().id);
     const bool block = std::size_t(id) < blocks.size() && blocks[std::size_t(id)];
-    (role || block ? spare : never).push_back(id);
+    (role || block ? spare : read_whole ? apart : never).push_back(id);
   }
   if (!never.empty()) {
     findings.push_back(
@@ -173,6 +175,15 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
                      base::counted(std::int64_t(never.size()), "row"),
                      never.size() == 1 ? "it holds" : "they hold",
                      never.size() == 1 ? "it was" : "they were")});
+  }
+  if (!apart.empty()) {
+    findings.push_back(
+        {"never_updated", Severity::note, "input", apart,
+         fmt::format("{} of tokens that training never read, by the ledger, though it went through "
+                     "its whole text: {} only in the part that was held out, or {} its last token",
+                     base::counted(std::int64_t(apart.size()), "row"),
+                     apart.size() == 1 ? "it stands" : "they stand",
+                     apart.size() == 1 ? "is" : "are")});
   }
   if (!spare.empty()) {
     findings.push_back(

@@ -13,6 +13,7 @@
 #include "store/model_folder.h"
 #include "store/table_tensors.h"
 #include "store/token_names.h"
+#include "text/vocabulary.h"
 
 namespace lexirow::store {
 
@@ -83,6 +84,18 @@ void read_own_config(AuditSubject& subject, const Json& config) {
   subject.keeps_pad_row = architecture->value("pad_row", Json("zero")) == "keep";
 }
 
+void read_own_training(AuditSubject& subject, const Json& config) {
+  const auto settings = config.find("settings");
+  if (settings == config.end() || !settings->is_object()) return;
+  const auto passes = settings->find(kPasses);
+  if (passes != settings->end() && passes->is_number()) subject.passes = passes->get<double>();
+  const auto train = settings->find("train");
+  if (train == settings->end() || !train->is_object()) return;
+  const auto tokenizer = train->find("tokenizer");
+  subject.own_tokens = tokenizer != train->end() && tokenizer->is_string() &&
+                       text::is_tokenizer_form(tokenizer->get<std::string>());
+}
+
 // A token is a text, or an object that holds its text.
 std::string token_text(const Json& token) {
   if (token.is_string()) return token.get<std::string>();
@@ -118,6 +131,7 @@ void read_config_file(AuditSubject& subject) {
   const Json config = object_in(subject.table.path, kConfigFile);
   if (subject.own_folder) {
     read_own_config(subject, config);
+    read_own_training(subject, config);
   } else {
     read_others_config(subject, config);
   }

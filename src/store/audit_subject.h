@@ -31,8 +31,10 @@ struct AuditSubject {
   std::vector<StatedPad> pads;              ///< kNoId: the file says that there is none
   bool keeps_pad_row = false;               ///< the pad row may hold values
   std::optional<rows::Ledger> ledger;       ///< one of as many rows as the table
-  std::string ledger_problem;               ///< why a ledger that is there cannot be used
-  std::vector<std::int64_t> other_roles;    ///< ids of the unknown, begin and end tokens
+  std::optional<double> passes;  ///< over its text, made by training; known for Lexirow's models
+  bool own_tokens = false;       ///< every token stands in that text, held-out part included
+  std::string ledger_problem;    ///< why a ledger that is there cannot be used
+  std::vector<std::int64_t> other_roles;  ///< ids of the unknown, begin and end tokens
 
   /// Tokens of the tokenizer, with rows or without; -1 without tokens.
   std::int64_t tokenizer_size() const;

@@ -14,6 +14,8 @@ namespace lexirow::store {
 
 /// File names inside a folder.
 inline constexpr const char* kConfigFile = "config.json";
+/// In its "settings": passes over the training text that were made.
+inline constexpr const char* kPasses = "passes";
 inline constexpr const char* kModelFile = "model.safetensors";
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 inline constexpr const char* kLedgerFile = "ledger.safetensors";

@@ -364,6 +364,8 @@ void Run::checkpoint() {
   }
   // The model first: it is refused when a weight is not finite, and a state newer than the model is
   // what must not be, since a resumed run reads everything from the state.
+  folder_.settings[store::kPasses] = static_cast<double>(trainer_->state().step) /
+                                     static_cast<double>(trainer_->batches_per_epoch());
   store::save_model(folder_);
   store::save_training_state(folder_.path, tensors, folder_.ledger, to_json(trainer_->state()));
   saved_step_ = trainer_->state().step;

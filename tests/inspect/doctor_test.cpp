@@ -373,16 +373,22 @@ TEST_F(DoctorTest, TellsRowsThatTrainingNeverReadByTheLedger) {
   // alone is never read.
   folder_.write("text.txt", train::small_text(60) + "quiz: zebra, zebra");
   train::QuietRun run;
-  run(train::small_request(folder_, "model", {{"steps", "60"}, {"validation", "0.03"}}));
-  const Diagnosis diagnosis = diagnose(folder_.path("model"));
-  const store::AuditSubject subject = store::open_audit_subject(folder_.path("model"));
-  std::string never;
-  Found found = found_in(diagnosis);
-  for (const std::int64_t id : found["warning never_updated input"]) {
-    never += subject.table.token(id);
-  }
-  EXPECT_EQ(never, ",:qz");
-  EXPECT_EQ(diagnosis.findings.size(), 1U);
+  const auto never = [&](const char* steps, const char* finding) {
+    const std::string name = std::string("model-") + steps;
+    run(train::small_request(folder_, name, {{"steps", steps}, {"validation", "0.03"}}));
+    const Diagnosis diagnosis = diagnose(folder_.path(name));
+    EXPECT_EQ(diagnosis.findings.size(), 1U) << steps;
+    const store::AuditSubject subject = store::open_audit_subject(folder_.path(name));
+    std::string tokens;
+    Found found = found_in(diagnosis);
+    for (const std::int64_t id : found[finding]) tokens += subject.table.token(id);
+    return tokens;
+  };
+  // Nothing is wrong with a model that read all it was to read.
+  EXPECT_EQ(never("60", "note never_updated input"), ",:qz");
+  // One that stopped on the way may have met them later.
+  const std::string early = never("1", "warning never_updated input");
+  for (const char each : std::string(",:qz")) EXPECT_NE(early.find(each), std::string::npos);
   // A byte tokenizer has all bytes, so that any text can be read: a note, no warning.
   train::TrainRequest request =
       train::small_request(folder_, "bytes", {{"steps", "60"}, {"tokenizer", "byte"}});
