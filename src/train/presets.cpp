@@ -56,7 +56,7 @@ const Given kWordMedium = {
     {"dim", "128"},          {"hidden", "256"},      {"context", "16"},
     {"batch", "32"},         {"lr", "0.002"},        {"tied", "true"},
     {"weight-decay", "0.5"}, {"dropout", "0.2"},     {"loss", "auto"},
-    {"epochs", "8"},
+    {"epochs", "6"},
 };
 const Given kGpt2Vocabulary = {
     {"tokenizer", "bpe:50257"},

@@ -26,8 +26,7 @@ std::vector<SettingField> text_and_model_fields() {
 
       {"tokenizer", &S::tokenizer, "Text", "char|byte|word|bpe:N|FILE",
        "how text becomes tokens; bpe:N learns N tokens from the text; FILE is a tokenizer.json, "
-       "GPT-2's encoder.json or vocab.bpe, a "
-       "tiktoken rank file, or a folder with one of these"},
+       "GPT-2's encoder.json or vocab.bpe, a tiktoken rank file, or a folder with one of these"},
       {"split", &S::split, "Text", "auto|gpt2|cl100k|o200k|llama3|qwen2",
        "how a tiktoken rank file cuts text (auto: by its number of ranks)"},
       {"special", &S::special, "Text", "TOKEN,...",
