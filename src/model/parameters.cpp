@@ -36,6 +36,9 @@ void draw_linear(base::TorchStream& stream, base::View2<float> weight, base::Vie
   if (bias.present()) stream.fill_uniform(bias, -bias_bound(fan_in), bias_bound(fan_in));
 }
 
+/// Of learned positions where parameters are not drawn exactly as PyTorch does; GPT-2's.
+constexpr float kPositionDeviation = 0.02F;
+
 Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init) {
   Parameters<float> parameters(config);
   base::TorchStream stream(seed);
@@ -62,7 +65,10 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
     // N(0, 1) rows as a head give logits of deviation sqrt(D): a loss far above ln V at first.
     const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.dim)));
     for (float& value : table) value *= factor;
-    for (float& value : positions) value *= factor;
+  }
+  if (init == Init::automatic) {
+    // As large as the rows they would be noise that takes many steps to see through.
+    for (float& value : positions) value *= kPositionDeviation;
   }
   apply_pad_policy(config, parameters);
   return parameters;

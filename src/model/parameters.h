@@ -106,7 +106,7 @@ struct Gradients {
 
 /// How parameters are drawn.
 enum class Init {
-  automatic,  ///< as torch, but a tied table, and learned positions, scaled to deviation D^-0.5
+  automatic,  ///< as torch, but a tied table scaled to deviation D^-0.5, learned positions to 0.02
   torch,      ///< what PyTorch draws for the same seed
 };
 
