@@ -54,6 +54,7 @@ int run_words(const std::vector<std::string>& words) {
     print(verb_help(verb));
     return kDone;
   }
+  refuse_overwriting(verb, arguments);
   return verb.run(arguments);
 }
 

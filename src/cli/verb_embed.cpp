@@ -82,7 +82,11 @@ Verb embed_verb() {
                        .help = "a text, a line for each vector; - for standard input",
                        .type = ValueType::file}};
   verb.options = {
-      {.name = "out", .value = "X.npy", .type = ValueType::file, .help = "the array to write"},
+      {.name = "out",
+       .value = "X.npy",
+       .type = ValueType::file,
+       .help = "the array to write",
+       .output = true},
       {.name = "raw",
        .type = ValueType::flag,
        .fallback = "false",

@@ -73,6 +73,13 @@ void take_word_vectors(Table& table, files::WordVectors vectors) {
     table.notes.push_back(fmt::format("{} of the {} words that the header announces were read",
                                       vectors.read_rows, vectors.stated_rows));
   }
+  if (vectors.byte_order_mark) table.notes.emplace_back("dropped a byte-order mark");
+  if (vectors.loss.changed > 0) {
+    table.notes.push_back(fmt::format("{} beyond float32: {} infinite, {} zero",
+                                      base::counted(vectors.loss.changed, "number"),
+                                      vectors.loss.overflowed, vectors.loss.underflowed));
+    table.text_loss = vectors.loss;
+  }
   if (vectors.spaced_tokens > 0) {
     table.notes.push_back(
         fmt::format("{} with spaces within", base::counted(vectors.spaced_tokens, "token")));
@@ -130,18 +137,21 @@ void open_text(Table& table, const TableOptions& options, const File& file) {
   const std::string_view bytes = file->bytes();
   const std::string_view head = bytes.substr(0, kHeadBytes);
   const bool whole = head.size() == bytes.size();
-  if (options.header == files::VectorHeader::detect && files::looks_like_projector(head, whole)) {
+  const std::string labels = files::metadata_path(table.path);
+  const bool has_labels = files::exists(labels);
+  if (options.header == files::VectorHeader::detect &&
+      files::looks_like_projector(head, whole, has_labels)) {
     table.format = "projector TSV";
     table.reason = "its lines are numbers between tabs";
     table.rows = files::read_projector_vectors(bytes, table.path);
-    const std::string labels = files::metadata_path(table.path);
-    if (files::exists(labels)) {
+    if (has_labels) {
       table.words = std::make_shared<TableWords>(files::read_metadata(labels, table.row_count()));
       table.notes.push_back(fmt::format("tokens are those of {}", labels));
     }
     return;
   }
   const files::VectorShape shape = files::vector_shape(head, whole, options.header);
+  if (!shape.damage.empty()) refuse_table(table.path, shape.damage);
   if (shape.form.empty()) {
     refuse_table(
         table.path,
