@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 
@@ -41,8 +42,8 @@ class NpyHeaderReader {
 
  private:
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::file,
-                fmt::format("{}: the npy header is damaged at its byte {}: {}", where_, at_, text));
+    throw Error(ErrorKind::file, fmt::format("{}: the npy header is damaged at its byte {}: {}",
+                                             where_, at_, base::shown_name(text)));
   }
 
   void read_value(const std::string& key) {
@@ -78,7 +79,8 @@ class NpyHeaderReader {
       array_.swapped = descr[0] == '>' && dtype_bytes(dtype) > 1;
       return;
     }
-    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, refusal(descr, kind)));
+    throw Error(ErrorKind::file,
+                fmt::format("{}: {}", where_, refusal(base::shown_name(descr), kind)));
   }
 
   std::string refusal(const std::string& descr, const std::string& kind) const {

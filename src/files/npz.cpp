@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/pickle.h"
 #include "lexirow/error.h"
 
@@ -31,11 +32,13 @@ NpzFile::NpzFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)
 NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& owner) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
-    throw Error(ErrorKind::file, fmt::format("{}: no array {}; the archive holds {}", file_->path(),
-                                             name, fmt::join(names_, ", ")));
+    throw Error(
+        ErrorKind::file,
+        fmt::format("{}: no array {}; the archive holds {}", file_->path(), base::shown_name(name),
+                    base::shown_name(fmt::format("{}", fmt::join(names_, ", ")))));
   }
   const ZipEntry& entry = entries_[static_cast<std::size_t>(found - names_.begin())];
-  const std::string where = fmt::format("{}: {}", file_->path(), entry.name);
+  const std::string where = fmt::format("{}: {}", file_->path(), base::shown_name(entry.name));
   if (!entry.packed) {
     check_stored(entry, file_->path());
     owner = file_;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "files/safetensors_header.h"
 #include "lexirow/error.h"
@@ -138,7 +139,8 @@ void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   const auto fail = [&](const std::string& name, const std::string& text) {
-    throw Error(ErrorKind::file, fmt::format("{}: tensor {}: {}", path(), name, text));
+    throw Error(ErrorKind::file,
+                fmt::format("{}: tensor {}: {}", path(), base::shown_name(name), text));
   };
   std::int64_t end = 0;
   std::string before = "the header";

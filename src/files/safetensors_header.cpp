@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 
 namespace lexirow::files {
@@ -132,7 +133,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   enum class Place { outside, root, metadata, entry, shape, offsets };
 
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, text));
+    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, base::shown_name(text)));
   }
 
   [[noreturn]] void refuse(const std::string& got) const {

@@ -164,10 +164,12 @@ VectorShape text_shape(const Announced& announced, VectorHeader header) {
       return line.numbers != announced.dim;
     });
     shape.damage = fmt::format(
-        "the header says {} numbers, line {} has {}: \"{}\"{}; --header yes trusts the header and "
-        "takes what stands before its numbers for a token with blanks",
-        announced.dim, odd.number, odd.numbers, shown_line(odd.text),
-        odd.numbers < announced.dim ? " (" + line_fault(odd.text, announced.dim) + ")" : "");
+        "the header says {} numbers, line {} has {}: \"{}\"; {}", announced.dim, odd.number,
+        odd.numbers, shown_line(odd.text),
+        odd.numbers < announced.dim
+            ? line_fault(odd.text, announced.dim)
+            : "--header yes trusts the header and takes what stands before its numbers for a token "
+              "with blanks");
     return shape;
   }
   shape.form = "word2vec text";

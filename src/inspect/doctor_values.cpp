@@ -152,8 +152,14 @@ bool examine_head(base::ThreadPool& pool, const store::AuditSubject& subject, Fi
   const files::RowSource& table = *subject.table.rows;
   const bool tied = subject.tied.value_or(false);
   if (subject.head == nullptr) {
-    // Of another's folder it may be a model without a head.
-    if (subject.own_folder && !tied && subject.tied.has_value()) {
+    if (subject.head_dim > 0) {
+      findings.push_back({"sizes",
+                          Severity::error,
+                          "output",
+                          {},
+                          fmt::format("{} has rows of {} numbers, the input table's have {}",
+                                      subject.head_name, subject.head_dim, table.dim())});
+    } else if (subject.needs_head && !tied && subject.tied.has_value()) {
       findings.push_back({"head_missing",
                           Severity::error,
                           "output",

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "files/pickle.h"
 #include "files/safetensors_index.h"
@@ -53,7 +54,7 @@ std::string listed(const std::vector<const TensorInfo*>& tensors) {
   constexpr std::size_t kListed = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(kListed, tensors.size()); ++i) {
-    text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", tensors[i]->name,
+    text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", base::shown_name(tensors[i]->name),
                         fmt::join(tensors[i]->shape, ","));
   }
   if (tensors.size() > kListed) text += fmt::format(" and {} more", tensors.size() - kListed);
@@ -71,12 +72,13 @@ const TensorInfo& wanted_tensor(const std::vector<TensorInfo>& tensors, const st
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const auto* one) { return one->name == wanted; });
   if (found == all.end()) {
-    refuse_tensors(where, fmt::format("no tensor {}; it holds {}", wanted, listed(all)));
+    refuse_tensors(where,
+                   fmt::format("no tensor {}; it holds {}", base::shown_name(wanted), listed(all)));
   }
   if ((*found)->shape.size() != 2) {
     refuse_tensors(where,
                    fmt::format("tensor {} has shape [{}]; a table has two axes: rows and columns",
-                               wanted, fmt::join((*found)->shape, ",")));
+                               base::shown_name(wanted), fmt::join((*found)->shape, ",")));
   }
   return **found;
 }
@@ -155,7 +157,7 @@ void open_shards(Table& table, const std::string& wanted) {
       if (!files::exists(path)) {
         refuse_tensors(table.path,
                        fmt::format("{} names the shard {} for tensor {}, which is not there",
-                                   kIndexFile, shard, name));
+                                   kIndexFile, base::shown_name(shard), base::shown_name(name)));
       }
       file = std::make_shared<files::SafetensorsFile>(path);
     }
@@ -200,7 +202,7 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
     std::copy_if(tables.begin(), tables.end(), std::back_inserter(called),
                  [&](const TensorInfo* one) { return is_called(one->name, known); });
     if (called.empty()) continue;
-    const std::string_view first = called[0]->name;
+    const std::string first = base::shown_name(called[0]->name);
     if (called.size() > 1 && std::string_view(known) == "weight") break;  // any layer's
     if (called.size() > 1) {
       refuse_tensors(where,
@@ -212,7 +214,7 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
     return *called[0];
   }
   if (tables.size() == 1) {
-    reason = fmt::format("{} is the only tensor of two axes", tables[0]->name);
+    reason = fmt::format("{} is the only tensor of two axes", base::shown_name(tables[0]->name));
     return *tables[0];
   }
   refuse_tensors(

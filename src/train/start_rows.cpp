@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/wording.h"
 #include "lexirow/error.h"
@@ -32,6 +33,29 @@ StartRows::StartRows(const std::string& path, const text::Tokenizer& tokenizer, 
                             "other units (words, characters, pieces)?",
                             path, base::counted(tokens_, "token")));
   }
+  require_finite(tokenizer);
+}
+
+// Training would only tell of a loss that is not finite, and of the learning rate.
+void StartRows::require_finite(const text::Tokenizer& tokenizer) const {
+  std::vector<float> values(static_cast<std::size_t>(table_.dim()));
+  std::int64_t broken = 0;
+  std::string first;
+  for (const auto& [own, other] : rows_) {
+    table_.rows->read(other, other + 1, values.data());
+    if (std::all_of(values.begin(), values.end(), [](float one) { return std::isfinite(one); })) {
+      continue;
+    }
+    if (++broken > 1) continue;
+    first = fmt::format("row {} ({})", other, text::display_text(tokenizer.token_bytes(own), true));
+  }
+  if (broken == 0) return;
+  throw Error(
+      ErrorKind::file,
+      fmt::format("--table {}: {} of those to start from {} a NaN or an infinity, first {}; "
+                  "lexirow doctor {} --repair OUT sets them to the mean of the others",
+                  table_.path, base::counted(broken, "row"), broken == 1 ? "holds" : "hold", first,
+                  base::shell_word(table_.path)));
 }
 
 std::string StartRows::description(const model::ModelConfig& config) const {

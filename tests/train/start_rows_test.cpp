@@ -110,6 +110,11 @@ TEST(StartRows, RefuseATableThatDoesNotFit) {
   files::write_npy(folder.path("n.npy"), *store::open_table(vectors).rows);
   EXPECT_NE(error_of(started(folder, "m", {{"table", folder.path("n.npy")}})).find("no tokens"),
             std::string::npos);
+  const std::string broken = folder.write("b.vec", "3 4\na 1 2 3 4\ne 1 nan 3 4\nn inf 1 2 3\n");
+  const std::string told = error_of(started(folder, "m", {{"table", broken}}));
+  EXPECT_NE(told.find("2 rows of those to start from hold a NaN or an infinity, first row 1 (e)"),
+            std::string::npos)
+      << told;
   EXPECT_FALSE(std::filesystem::exists(folder.path("m")));
 }
 
