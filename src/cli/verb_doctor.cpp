@@ -28,7 +28,7 @@ std::string token_of(const store::Table& table, std::int64_t id) {
 
 std::string row_text(const store::Table& table, std::int64_t id) {
   const std::string token = token_of(table, id);
-  return token.empty() ? fmt::format("{}", id) : fmt::format("{} {}", id, shown(token));
+  return token.empty() ? fmt::format("{}", id) : fmt::format("{} {}", id, shown_bytes(token));
 }
 
 /// The first few of a list, and how many more there are.

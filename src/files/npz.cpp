@@ -29,7 +29,8 @@ NpzFile::NpzFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)
   }
 }
 
-NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& owner) const {
+NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& owner,
+                        std::string* refusal) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
     throw Error(
@@ -42,11 +43,11 @@ NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& ow
   if (!entry.packed) {
     check_stored(entry, file_->path());
     owner = file_;
-    return parse_npy(entry.contents, where);
+    return parse_npy(entry.contents, where, refusal);
   }
   auto unpacked = std::make_shared<std::string>(unpack(entry, file_->path()));
   owner = unpacked;
-  return parse_npy(*unpacked, where);
+  return parse_npy(*unpacked, where, refusal);
 }
 
 }  // namespace lexirow::files

@@ -51,9 +51,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     }
     if (place_ != Place::entry || key_ != "dtype") refuse(fmt::format("the text \"{}\"", value));
     const auto dtype = find_dtype(value);
-    if (!dtype) {
-      fail(fmt::format("tensor {}: unknown dtype {}; known are{}", entry_.name, value,
-                       known_dtypes()));
+    if (!dtype) {  // the other tensors can be read all the same
+      entry_.unknown_dtype = std::move(value);
+      return true;
     }
     entry_.dtype = *dtype;
     return true;

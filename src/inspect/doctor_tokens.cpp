@@ -73,7 +73,7 @@ void examine_odd_pads(const store::AuditSubject& subject, Findings& findings) {
                         Severity::warning,
                         "",
                         {},
-                        fmt::format("the pad id of {}, which is no whole number: what reads it "
+                        fmt::format("{} for the pad id, which is no whole number: what reads it "
                                     "stops, or pads with nothing",
                                     odd)});
   }

@@ -174,14 +174,28 @@ void open_npz(Table& table, const File& file, const std::string& wanted) {
   const files::NpzFile archive(file);
   std::shared_ptr<const void> owner;
   std::map<std::string, std::pair<files::NpyArray, std::shared_ptr<const void>>> arrays;
+  std::vector<std::string> refused;
   for (const std::string& name : archive.names()) {
     if (!wanted.empty() && name != wanted) continue;
-    const files::NpyArray array = archive.array(name, owner);
+    std::string refusal;
+    const files::NpyArray array = archive.array(name, owner, wanted.empty() ? &refusal : nullptr);
+    if (!refusal.empty()) {
+      refused.push_back(fmt::format("{}: {}", base::shown_name(name), refusal));
+      continue;
+    }
     table.tensors.push_back({name, array.shape, array.dtype});
     arrays[name] = {array, owner};
   }
   if (!wanted.empty() && arrays.empty()) archive.array(wanted, owner);  // says what there is
-  const TensorInfo& chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  if (arrays.empty() && !refused.empty()) {
+    refuse_table(table.path, fmt::format("no array of numbers in it: {}", refused.front()));
+  }
+  if (!refused.empty()) {
+    table.notes.push_back(fmt::format("passed over {}: {}",
+                                      base::counted(std::int64_t(refused.size()), "array"),
+                                      refused.front()));
+  }
+  const TensorInfo chosen = choose_tensor(table, wanted);
   const auto& [array, keeper] = arrays[chosen.name];
   table.format = "npz";
   table.reason = "it is a zip archive of arrays, and " + table.reason;
@@ -245,7 +259,7 @@ void open_model_table(Table& table, const std::string& wanted) {
   for (const auto& tensor : std::as_const(folder->parameters).tensors()) {
     table.tensors.push_back({tensor.name, tensor.shape, files::DType::f32});
   }
-  const TensorInfo& chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  const TensorInfo chosen = choose_tensor(table, wanted);
   for (const auto& tensor : std::as_const(folder->parameters).tensors()) {
     if (tensor.name != chosen.name) continue;
     table.rows =

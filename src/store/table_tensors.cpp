@@ -121,6 +121,25 @@ std::vector<TensorInfo> tensors_of(const files::SafetensorsFile& file) {
   return tensors;
 }
 
+// Those that stand under a name of embeddings too, other than "weight", which any layer has.
+std::vector<const TensorInfo*> others_called_so(const std::vector<const TensorInfo*>& tables,
+                                                const TensorInfo& chosen) {
+  std::vector<const TensorInfo*> others;
+  for (const TensorInfo* one : tables) {
+    const bool called =
+        std::any_of(std::begin(kEmbeddingNames), std::end(kEmbeddingNames), [&](const char* known) {
+          return std::string_view(known) != "weight" && is_called(one->name, known);
+        });
+    if (called && one->name != chosen.name) others.push_back(one);
+  }
+  return others;
+}
+
+void note_unread(Table& table, const std::string& name, const std::string& dtype) {
+  table.notes.push_back(fmt::format("passed over the tensor {}, whose dtype {} is not read",
+                                    base::shown_name(name), base::shown_name(dtype)));
+}
+
 // The folder's files of weights: tensors and the shard of each.
 using Shards = std::map<std::string, std::string>;
 
@@ -161,10 +180,14 @@ void open_shards(Table& table, const std::string& wanted) {
       }
       file = std::make_shared<files::SafetensorsFile>(path);
     }
+    if (file->unread().contains(name) && name != wanted) {
+      note_unread(table, name, file->unread().at(name));
+      continue;
+    }
     const auto& entry = file->entry(name);
     table.tensors.push_back({name, entry.shape, entry.dtype});
   }
-  const TensorInfo chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  const TensorInfo chosen = choose_tensor(table, wanted);
   take_rows(table, opened[shards.at(chosen.name)], chosen);
   table.format = fmt::format("safetensors in {} shards", opened.size());
 }
@@ -187,8 +210,10 @@ bool is_called(const std::string& name, std::string_view known) {
   return name.size() == known.size() || name[name.size() - known.size() - 1] == '.';
 }
 
-const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const std::string& wanted,
-                                const std::string& where, std::string& reason) {
+TensorInfo choose_tensor(Table& table, const std::string& wanted) {
+  const std::vector<TensorInfo>& tensors = table.tensors;
+  const std::string& where = table.path;
+  std::string& reason = table.reason;
   if (!wanted.empty()) {
     reason = "it was asked for by name";
     return wanted_tensor(tensors, wanted, where);
@@ -211,6 +236,13 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
                                  called.size(), listed(called)));
     }
     reason = fmt::format("the tensor {} is called as embeddings are", first);
+    const auto others = others_called_so(tables, *called[0]);
+    if (!others.empty()) {
+      table.notes.push_back(
+          fmt::format("other tensors are called like an embedding too: {}; "
+                      "--tensor NAME takes one",
+                      listed(others)));
+    }
     return *called[0];
   }
   if (tables.size() == 1) {
@@ -227,7 +259,11 @@ void open_safetensors_table(Table& table, const std::string& wanted) {
   const auto file = std::make_shared<files::SafetensorsFile>(table.path);
   table.format = "safetensors";
   table.tensors = tensors_of(*file);
-  take_rows(table, file, choose_tensor(table.tensors, wanted, table.path, table.reason));
+  for (const auto& [name, dtype] : file->unread()) {
+    if (name == wanted) file->entry(name);  // says why it is not read
+    note_unread(table, name, dtype);
+  }
+  take_rows(table, file, choose_tensor(table, wanted));
   read_tokens(table, *file);
 }
 

@@ -38,10 +38,14 @@ constexpr std::pair<const char*, TableFormat> kEndings[] = {
 // The tokens as they will stand in the file.
 files::TokenList spelt_tokens(const Table& table, TableFormat format, std::int64_t& respelt) {
   const bool words = format == TableFormat::word2vec_text || format == TableFormat::word2vec_binary;
-  bool bytes = false;
-  for (std::int64_t i = 0; words && table.tokenizer != nullptr && i < table.token_count(); ++i) {
-    bytes = bytes || text::display_loses(table.token(i));
+  bool no_utf8 = false;
+  bool blanks = table.tokenizer != nullptr;  // of words that can all stand as they are, all do
+  for (std::int64_t i = 0; words && i < table.token_count(); ++i) {
+    const std::string token = table.token(i);
+    no_utf8 = no_utf8 || text::display_loses(token);
+    blanks = blanks || (!token.empty() && !files::is_plain_word(token));
   }
+  const bool bytes = no_utf8 && blanks;
   files::TokenList tokens;
   for (std::int64_t i = 0; i < table.row_count(); ++i) {
     const std::string token = table.token(i);

@@ -29,6 +29,7 @@ class StartRows {
   void apply(const model::ModelConfig& config, model::Parameters<float>& parameters) const;
 
  private:
+  void find_rows(const text::Tokenizer& tokenizer);
   void require_finite(const text::Tokenizer& tokenizer) const;
 
   store::Table table_;

@@ -58,6 +58,11 @@ TEST(TableVerbs, NearTakesAnalogiesTextsAndMetrics) {
             (std::vector<std::string>{"king", "woman"}));
   EXPECT_EQ(nearest(near("--text 'man woman' -k 9")),
             (std::vector<std::string>{"king", "queen", "far"}));
+  EXPECT_EQ(nearest(near("--minus far -k 1")), (std::vector<std::string>{"queen"}));
+  EXPECT_NE(place.run("lexirow near --help").out.find("cosine|dot|euclidean"), std::string::npos);
+  place.run("printf '2 2\\nx 1 2\\na\\xff 1 3\\n' > bytes.vec");
+  EXPECT_NE(place.run("lexirow near bytes.vec x").out.find("a\\xff"), std::string::npos);
+  EXPECT_EQ(place.run("lexirow near bytes.vec 'a\\xff' -k 1").code, 0);
   const Outcome unknown = place.run("lexirow near w.vec kin");
   EXPECT_EQ(unknown.code, 1);
   EXPECT_NE(unknown.err.find("Close spellings: king"), std::string::npos) << unknown.err;

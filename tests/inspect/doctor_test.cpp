@@ -486,7 +486,7 @@ TEST_F(DoctorTest, SaysOfATiedTableThatItsHeadMovedIt) {
   folder_.write("text.txt", train::small_text(60));
   train::QuietRun run;
   for (const char* tied : {"true", "false"}) {
-    run(train::small_request(folder_, tied, {{"steps", "1"}, {"tie", tied}}));
+    run(train::small_request(folder_, tied, {{"steps", "1"}, {"tied", tied}}));
     const std::string text = text_of(diagnose(folder_.path(tied)), "never_updated");
     EXPECT_EQ(text.find("drawn with") == std::string::npos, tied == std::string("true")) << text;
   }
