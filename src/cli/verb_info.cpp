@@ -34,6 +34,12 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::string positions_text(const model::ModelConfig& config) {
+  if (config.positions == rows::Positions::none) return "";
+  return fmt::format(" with {} positions (0 to {})", rows::positions_name(config.positions),
+                     config.max_positions - 1);
+}
+
 std::string mlp_text(const model::ModelConfig& config) {
   if (config.hidden == 0) return "no MLP";
   const logits::MlpForm& form = config.mlp;
@@ -47,10 +53,10 @@ std::string mlp_text(const model::ModelConfig& config) {
 void print_info(const store::ModelFolder& folder, const train::Sizes& sizes,
                 const train::Settings& settings) {
   const model::ModelConfig& config = folder.config;
-  print(fmt::format("{}: {} ({}), rows of {}, mixer {}, {}, head {}{}{}\n\n", folder.path,
+  print(fmt::format("{}: {} ({}), rows of {}{}, mixer {}, {}, head {}{}{}\n\n", folder.path,
                     counted(config.vocab_size, "token"),
                     text::tokenizer_kind_name(folder.tokenizer->kind()), config.dim,
-                    context::mixer_name(config.mixer), mlp_text(config),
+                    positions_text(config), context::mixer_name(config.mixer), mlp_text(config),
                     config.tied ? "tied to the rows" : "of its own",
                     config.bias ? " with bias" : "", config.skip ? ", current row added" : ""));
   Table table({"tensor", "shape", "dtype"}, "lll");

@@ -13,6 +13,7 @@
 #include "context/mixer.h"
 #include "generate/generator.h"
 #include "inspect/walk.h"
+#include "rows/positions.h"
 #include "store/model_folder.h"
 
 namespace lexirow::cli {
@@ -138,14 +139,28 @@ std::string hidden_sentence(const model::ModelConfig& config) {
 void print_vectors(const store::ModelFolder& folder, const inspect::Walk& walk) {
   const bool hidden = walk.mask[static_cast<std::size_t>(walk.position)] != 0;
   Table table({"", "", "", ""}, "llrr");
+  const base::View1<const float> added = walk.position_row(walk.position);
+  if (added.present()) {
+    table.add({"position", values_text(added), fmt::format("norm {:.3f}", inspect::norm(added)),
+               fmt::format("[{}]", added.size())});
+  }
   table.add({"context", values_text(walk.context), fmt::format("norm {:.3f}", walk.context_norm),
              fmt::format("[{}]", walk.context.size())});
   table.add({"hidden", values_text(walk.hidden), fmt::format("norm {:.3f}", walk.hidden_norm),
              fmt::format("[{}]", walk.hidden.size())});
   const std::string lines = table.text();
   print(lines.substr(lines.find('\n')));
-  print('\n' +
-        wrapped_lines("context:", 9,
+  print("\n");
+  if (added.present()) {
+    const std::int64_t count = folder.config.max_positions;
+    print(wrapped_lines("position:", 10,
+                        fmt::format("{}, {} of 0 to {}, which begin anew after {} tokens; a row is "
+                                    "mixed with that of its position added",
+                                    rows::positions_name(folder.config.positions),
+                                    rows::position_of(walk.position, count), count - 1, count),
+                        kPageWidth));
+  }
+  print(wrapped_lines("context:", 9,
                       inspect::mixing_sentence(walk.mixing, walk.position, folder.config.dim),
                       kPageWidth));
   print(wrapped_lines(

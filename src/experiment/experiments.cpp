@@ -87,7 +87,8 @@ const std::vector<Experiment> kExperiments = {
     {"width", "Rows that are too narrow cannot learn even a tiny text by heart.", run_width},
     {"positions",
      "A table knows nothing of places, and a mean nothing of order: it cannot tell which of two "
-     "nouns came last.",
+     "nouns came last. Positions added to the rows tell it how far a piece has gone, and still "
+     "nothing of order.",
      run_positions},
 };
 

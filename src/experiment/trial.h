@@ -50,7 +50,7 @@ class Trial {
 
   // Of some ids as one sequence:
   std::vector<float> logits(const std::vector<Id>& ids);  ///< [T, V]
-  std::vector<float> rows(const std::vector<Id>& ids);    ///< [T, D]
+  std::vector<float> rows(const std::vector<Id>& ids);    ///< [T, D] of the table
   /// The row that the last id picks, and the hidden state there that the head reads, [D].
   std::vector<float> last_row(const std::vector<Id>& ids);
   std::vector<float> last_hidden(const std::vector<Id>& ids);

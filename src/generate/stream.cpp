@@ -9,6 +9,7 @@
 #include "kernels/layer_ops.h"
 #include "kernels/vector_ops.h"
 #include "lexirow/error.h"
+#include "rows/positions.h"
 
 namespace lexirow::generate {
 
@@ -83,7 +84,7 @@ Stream::Stream(base::ThreadPool& pool, const model::ModelConfig& config,
 void Stream::reset() {
   const std::size_t dim = static_cast<std::size_t>(config_.dim);
   position_ = 0;
-  last_row_ = nullptr;
+  last_row_.assign(dim, 0.0F);
   ring_.clear();
   running_.assign(rates_.size() * (1 + dim), 0.0);
   next_sums_.assign(context_limit_ > 0 ? rates_.size() * dim : 0, 0.0);
@@ -115,9 +116,13 @@ void Stream::push(Id id) {
                 fmt::format("generating: position {} has id {}, but the table has {} rows",
                             position_, id, table.extent(0)));
   }
-  last_row_ = table[id].data();
-  push_running(last_row_);
-  push_ring(last_row_);
+  std::copy_n(table[id].data(), config_.dim, last_row_.data());
+  if (const base::View2<const float> positions = parameters_.position_rows(); positions.present()) {
+    const std::int64_t place = rows::position_of(position_, config_.max_positions);
+    kernels::add(config_.dim, positions[place].data(), last_row_.data());
+  }
+  push_running(last_row_.data());
+  push_ring(last_row_.data());
   ++position_;
   hidden_fresh_ = false;
   logits_fresh_ = false;
@@ -186,7 +191,7 @@ void Stream::mix() {
   for (const context::MixerPart& part : config_.mixer.parts) {
     const std::int64_t width = context::feature_width(part, config_.dim);
     if (part.kind == MixerKind::none) {
-      std::copy_n(last_row_, config_.dim, out);
+      std::copy_n(last_row_.data(), config_.dim, out);
     } else if (part.window > 0) {
       mix_window(part, out);
     } else {
@@ -234,7 +239,7 @@ base::View1<const float> Stream::hidden() {
     hidden_ = context_;
   } else {
     run_mlp();
-    if (config_.skip && position_ > 0) kernels::add(config_.dim, last_row_, hidden_.data());
+    if (config_.skip && position_ > 0) kernels::add(config_.dim, last_row_.data(), hidden_.data());
   }
   hidden_fresh_ = true;
   return {hidden_.data(), {config_.dim}};

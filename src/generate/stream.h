@@ -15,7 +15,8 @@ namespace lexirow::generate {
 /// One sequence, one token at a time. State O(D) (none, mean, each rate of decay) or O(W*D)
 /// (window, concat, all with a context limit); the cost of a token does not depend on how many came
 /// before. Reading a token costs O(D); the MLP and the head run only when their result is asked
-/// for. Batch and streaming agree to 1e-5.
+/// for. Batch and streaming agree to 1e-5. Where the model has positions, those of the tokens begin
+/// anew after max_positions of them, as in training; a limit forgets rows but renumbers none.
 class Stream {
  public:
   /// Borrows pool, config and parameters. `context_limit` 0: as far as the mixer looks; else what
@@ -55,11 +56,11 @@ class Stream {
   std::int64_t context_limit_ = 0;  // tokens that may be looked back on; 0: no limit
   std::int64_t limit_ = 0;          // rows that can be seen; 0: no limit
   std::int64_t position_ = 0;
-  const float* last_row_ = nullptr;  // [D] in the table, of the last token
-  std::int64_t ring_rows_ = 0;       // of the last rows, as many as a part looks back on one by one
-  std::vector<float> ring_;          // [min(position, ring_rows_), D]
-  std::vector<double> rates_;        // [S] of the running averages (mean: 1, decay)
-  std::vector<double> running_;      // [S, 1 + D] of each the weights' sum and the weighted sum
+  std::vector<float> last_row_;    // [D] of the last token, with what its position adds
+  std::int64_t ring_rows_ = 0;     // of the last rows, as many as a part looks back on one by one
+  std::vector<float> ring_;        // [min(position, ring_rows_), D]
+  std::vector<double> rates_;      // [S] of the running averages (mean: 1, decay)
+  std::vector<double> running_;    // [S, 1 + D] of each the weights' sum and the weighted sum
   std::vector<double> next_sums_;  // [S, D] of the rows since the limit went by, where there is one
   logits::MlpViews<const float> mlp_;
   std::vector<float> context_, state_, layer_, normed_, hidden_, logits_;

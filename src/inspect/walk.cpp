@@ -12,6 +12,7 @@
 #include "lexirow/error.h"
 #include "logits/linear.h"
 #include "model/network.h"
+#include "rows/positions.h"
 
 namespace lexirow::inspect {
 namespace {
@@ -92,6 +93,23 @@ std::vector<float> copied(base::View1<const float> values) {
   return {values.begin(), values.end()};
 }
 
+/// What each token picks in the table, and each position in its own.
+void take_rows(const store::ModelFolder& folder, Walk& walk) {
+  const base::View2<const float> table = folder.parameters.token_embedding();
+  const base::View2<const float> positions = folder.parameters.position_rows();
+  const auto tokens = static_cast<std::int64_t>(walk.pieces.size());
+  const std::int64_t dim = folder.config.dim;
+  walk.rows.resize(tokens * dim);
+  if (positions.present()) walk.position_rows.resize(tokens * dim);
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const Id id = walk.pieces[static_cast<std::size_t>(t)].id;
+    std::copy_n(table[id].data(), dim, walk.rows.data() + t * dim);
+    if (!positions.present()) continue;
+    std::copy_n(positions[rows::position_of(t, positions.extent(0))].data(), dim,
+                walk.position_rows.data() + t * dim);
+  }
+}
+
 /// Rows, context and hidden state by the model's own code; returns the scores of the position.
 std::vector<float> run_model(base::ThreadPool& pool, const store::ModelFolder& folder, Walk& walk) {
   const model::ModelConfig& config = folder.config;
@@ -111,7 +129,7 @@ std::vector<float> run_model(base::ThreadPool& pool, const store::ModelFolder& f
                                 folder.parameters.head_weight(), folder.parameters.head_bias(),
                                 logits.view(tokens, config.vocab_size));
   const std::int64_t features = context::feature_width(config.mixer, config.dim);
-  walk.rows = workspace.hidden;
+  take_rows(folder, walk);
   walk.context = copied(std::as_const(workspace.context).view(tokens, features)[walk.position]);
   walk.hidden = copied(std::as_const(states).view(tokens, config.dim)[walk.position]);
   return copied(std::as_const(logits).view(tokens, config.vocab_size)[walk.position]);
@@ -220,6 +238,20 @@ Json first_values(base::View1<const float> values) {
   return std::vector<float>(values.begin(), values.begin() + count);
 }
 
+/// Which positions the tokens have, and what these add.
+Json positions_json(const model::ModelConfig& config, const Walk& walk) {
+  Json json = {{"scheme", rows::positions_name(config.positions)},
+               {"max_positions", config.max_positions},
+               {"at", Json::array()},
+               {"rows", Json::array()}};
+  for (std::int64_t t = 0; t < std::ssize(walk.pieces); ++t) {
+    const base::View1<const float> row = walk.position_row(t);
+    json["at"].push_back(rows::position_of(t, config.max_positions));
+    json["rows"].push_back({{"first", first_values(row)}, {"norm", norm(row)}});
+  }
+  return json;
+}
+
 Json part_json(const MixingPart& mixing) {
   Json json = {{"mixer", context::part_name(mixing.part)}, {"weights", mixing.weights}};
   if (!mixing.blocks.empty()) json["blocks"] = mixing.blocks;
@@ -231,6 +263,12 @@ Json part_json(const MixingPart& mixing) {
 base::View1<const float> Walk::row(std::int64_t at) const {
   const auto tokens = static_cast<std::int64_t>(pieces.size());
   return rows.view(tokens, rows.size() / tokens)[at];
+}
+
+base::View1<const float> Walk::position_row(std::int64_t at) const {
+  if (position_rows.size() == 0) return {};
+  const auto tokens = static_cast<std::int64_t>(pieces.size());
+  return position_rows.view(tokens, position_rows.size() / tokens)[at];
 }
 
 std::int64_t Walk::visible() const {
@@ -273,6 +311,7 @@ nlohmann::ordered_json to_json(const store::ModelFolder& folder, const Walk& wal
     json["tokens"].push_back(token_json(folder, walk, i));
     json["rows"].push_back({{"first", first_values(row)}, {"norm", norm(row)}});
   }
+  if (walk.position_rows.size() > 0) json["positions"] = positions_json(config, walk);
   json["position"] = walk.position;
   json["mixer"] = context::mixer_name(config.mixer);
   json["mixing"] = mixing_sentence(walk.mixing, walk.position, config.dim);

@@ -37,7 +37,8 @@ struct Walk {
   std::optional<std::int64_t> cut_at;  ///< byte of the text from which on nothing was read
   std::vector<std::uint8_t> mask;      ///< [T] 1 visible, 0 left out or padding
   std::int64_t position = 0;           ///< the one that is walked
-  base::Array<float> rows;             ///< [T, D]
+  base::Array<float> rows;             ///< [T, D] of the table
+  base::Array<float> position_rows;    ///< [T, D] what is added to them; empty without positions
   std::vector<MixingPart> mixing;      ///< what the context is made of, in its order
   std::vector<double> weights;         ///< [T] of mixing_weights()
   bool sees_future = false;            ///< the mixer reads later positions
@@ -54,6 +55,8 @@ struct Walk {
 
   /// Row of the table that the token at `position` picked, [D].
   base::View1<const float> row(std::int64_t at) const;
+  /// What its position adds to that row where it is visible, [D]; absent without positions.
+  base::View1<const float> position_row(std::int64_t at) const;
   /// Rows that the context is made of.
   std::int64_t visible() const;
 };

@@ -29,6 +29,22 @@ void validate_sizes(const ModelConfig& config) {
   }
 }
 
+void validate_positions(const ModelConfig& config) {
+  if (config.positions == rows::Positions::none) {
+    if (config.max_positions == 0) return;
+    fail(
+        fmt::format("max_positions is {} and positions is none, expected 0: nothing would read "
+                    "them; choose learned or sinusoidal positions, or leave max_positions out",
+                    config.max_positions));
+  }
+  if (config.max_positions < 1 || config.max_positions > rows::kMostPositions) {
+    fail(fmt::format(
+        "max_positions is {}, expected 1 to {}; it is the length of a training piece, "
+        "after which {} positions begin anew",
+        config.max_positions, rows::kMostPositions, rows::positions_name(config.positions)));
+  }
+}
+
 const nlohmann::json& field(const nlohmann::json& json, const char* name) {
   if (!json.is_object()) {
     throw Error(ErrorKind::file,
@@ -108,10 +124,19 @@ logits::MlpForm mlp_form_from_json(const nlohmann::json& json) {
   return form;
 }
 
+/// In the file only where there are any, as above.
+void read_positions(const nlohmann::json& json, ModelConfig& config) {
+  if (!json.contains("positions")) return;
+  config.positions = rows::parse_positions(string_field(json, "positions"));
+  if (config.positions == rows::Positions::none && !json.contains("max_positions")) return;
+  config.max_positions = integer_field(json, "max_positions");
+}
+
 }  // namespace
 
 void validate(const ModelConfig& config) {
   validate_sizes(config);
+  validate_positions(config);
   try {
     context::validate(config.mixer);
   } catch (const Error& error) {
@@ -166,6 +191,10 @@ nlohmann::json to_json(const ModelConfig& config) {
   if (mlp.residual) json["residual"] = true;
   if (mlp.layer_norm) json["layer_norm"] = true;
   if (mlp.dropout != 0) json["dropout"] = mlp.dropout;
+  if (config.positions != rows::Positions::none) {
+    json["positions"] = rows::positions_name(config.positions);
+    json["max_positions"] = config.max_positions;
+  }
   return json;
 }
 
@@ -183,6 +212,7 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   try {
     config.mixer = context::parse_mixer(mixer);
     config.mlp = mlp_form_from_json(json);
+    read_positions(json, config);
     validate(config);
   } catch (const Error& error) {
     throw Error(ErrorKind::file, error.what());

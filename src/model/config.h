@@ -7,6 +7,7 @@
 #include "base/types.h"
 #include "context/mixer.h"
 #include "logits/mlp.h"
+#include "rows/positions.h"
 
 namespace lexirow::model {
 
@@ -16,8 +17,10 @@ enum class PadPolicy { zero, keep };
 
 /// The architecture: enough to know every parameter's name, shape and place.
 struct ModelConfig {
-  std::int64_t vocab_size = 0;  ///< V, rows of the table
-  std::int64_t dim = 64;        ///< D, width of a row
+  std::int64_t vocab_size = 0;                        ///< V, rows of the table
+  std::int64_t dim = 64;                              ///< D, width of a row
+  rows::Positions positions = rows::Positions::none;  ///< what is added to a row where it stands
+  std::int64_t max_positions = 0;  ///< M, after which positions begin anew; 0 without positions
   context::Mixer mixer;
   std::int64_t hidden = 0;  ///< H; 0: no MLP
   logits::MlpForm mlp;      ///< its hidden layers, where there is one

@@ -8,6 +8,7 @@
 #include "kernels/vector_ops.h"
 #include "logits/linear.h"
 #include "logits/mlp.h"
+#include "rows/positions.h"
 
 namespace lexirow::model {
 
@@ -23,6 +24,7 @@ struct Sizes {
   std::int64_t hidden = 0;    ///< H
 
   std::int64_t positions() const { return batch * steps; }  ///< N
+  std::int64_t earlier() const { return rows - steps; }     ///< P
 };
 
 Sizes sizes_of(const ModelConfig& config, const BatchView& batch, std::int64_t positions) {
@@ -50,7 +52,7 @@ bool passes_rows_on(const ModelConfig& config, const BatchView& batch, const Siz
          !batch.mask.present();
 }
 
-/// Rows, then context. Returns the context [N, F].
+/// Rows, then positions, then context. Returns the context [N, F].
 template <Real T>
 base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,
                               const Parameters<T>& parameters, const BatchView& batch,
@@ -58,6 +60,10 @@ base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,
   workspace.hidden.resize(sizes.batch * sizes.rows * sizes.dim);
   rows::lookup_forward(pool, parameters.token_embedding(), flat(batch.ids),
                        workspace.hidden.view(sizes.batch * sizes.rows, sizes.dim));
+  if (const base::View2<const T> positions = parameters.position_rows(); positions.present()) {
+    const base::View3<T> hidden = workspace.hidden.view(sizes.batch, sizes.rows, sizes.dim);
+    rows::add_positions_forward<T>(pool, positions, sizes.earlier(), batch.mask, hidden, hidden);
+  }
   if (passes_rows_on(config, batch, sizes)) {
     return workspace.hidden.view(sizes.positions(), sizes.dim);
   }
@@ -68,8 +74,8 @@ base::View2<const T> mix_rows(base::ThreadPool& pool, const ModelConfig& config,
   return workspace.context.view(sizes.positions(), sizes.features);
 }
 
-/// Adds each visible position's own row to what its MLP made. Its gradient is that of the mixer
-/// none, which the backward runs for it.
+/// Adds each visible position's own row, as the mixer reads it, to what its MLP made. Its gradient
+/// is that of the mixer none, which the backward runs for it.
 template <Real T>
 void add_current_rows(base::ThreadPool& pool, base::View3<const T> hidden,
                       base::View2<const std::uint8_t> mask, base::View3<T> out) {
@@ -154,6 +160,10 @@ void states_backward(base::ThreadPool& pool, const ModelConfig& config,
   if (config.skip) {
     const base::View3<const T> d_out(views.d_out.data(), {sizes.batch, sizes.steps, sizes.dim});
     context::none_backward<T>(pool, batch.mask, d_out, d_hidden);
+  }
+  if (const base::View2<T> d_positions = gradients.dense.position_embedding();
+      d_positions.present()) {
+    rows::add_positions_backward<T>(pool, sizes.earlier(), batch.mask, d_hidden, d_positions);
   }
   rows::make_scatter_plan(flat(batch.ids), flat(batch.mask), config.vocab_size, config.pad_id,
                           workspace.plan);

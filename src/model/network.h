@@ -39,7 +39,7 @@ struct BatchView {
 /// Memory kept from step to step. What the backward needs stands here by name.
 template <Real T>
 struct Workspace {
-  base::Array<T> hidden;                      ///< rows            [B, P+T, D]
+  base::Array<T> hidden;                      ///< rows, with what their positions add [B, P+T, D]
   base::Array<T> context;                     ///< mixer's output  [B*T, F]
   logits::MlpWorkspace<T> mlp;                ///< of the hidden layers
   base::Array<T> out;                         ///< what the head reads [N, D]
@@ -49,7 +49,7 @@ struct Workspace {
   SampledHeadWorkspace<T> sampled_head;
 };
 
-/// Hidden states that the head reads: rows -> context -> MLP (-> + row).
+/// Hidden states that the head reads: rows (+ positions) -> context -> MLP (-> + row).
 ///   out  [B*T, D]  out
 /// A masked position keeps what its MLP makes of a context (its own row adds nothing, skip or not).
 /// With `zero_padding` the states of padded positions are set to zero (for showing and pooling).

@@ -52,13 +52,17 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
   if (config.tied) {
     base::Array<float> dropped(table.size());
     draw_linear(stream, dropped.view(table.extent(0), table.extent(1)), parameters.head_bias());
-    if (init == Init::automatic) {
-      // N(0, 1) rows as a head give logits of deviation sqrt(D): a loss far above ln V at first.
-      const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.dim)));
-      for (float& value : table) value *= factor;
-    }
   } else {
     draw_linear(stream, parameters.head_weight(), parameters.head_bias());
+  }
+  // After all others, which are the same with and without positions.
+  const base::View2<float> positions = parameters.position_embedding();
+  if (positions.present()) stream.fill_normal({positions.data(), {positions.size()}});
+  if (config.tied && init == Init::automatic) {
+    // N(0, 1) rows as a head give logits of deviation sqrt(D): a loss far above ln V at first.
+    const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.dim)));
+    for (float& value : table) value *= factor;
+    for (float& value : positions) value *= factor;
   }
   apply_pad_policy(config, parameters);
   return parameters;
@@ -66,6 +70,7 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
 
 constexpr const char* kTable = "token_embedding.weight";
 constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kPositions = "position_embedding.weight";
 
 std::int64_t size_of(const char* name, const std::vector<std::int64_t>& shape) {
   return base::checked_product({shape[0], shape.size() > 1 ? shape[1] : 1}, name);
@@ -132,6 +137,12 @@ Parameters<T>::Parameters(const ModelConfig& config, const Source& source) : con
   }
   if (!config.tied) take(kHead, {config.vocab_size, config.dim}, head_weight_);
   if (config.bias) take("lm_head.bias", {config.vocab_size}, head_bias_);
+  if (config.positions == rows::Positions::learned) {
+    take(kPositions, {config.max_positions, config.dim}, position_embedding_);
+  } else if (config.positions == rows::Positions::sinusoidal) {
+    sinusoids_.resize(base::checked_product({config.max_positions, config.dim}, "positions"));
+    rows::fill_sinusoidal(sinusoids_.view(config.max_positions, config.dim));
+  }
 }
 
 template <Real T>
@@ -199,6 +210,23 @@ base::View1<const T> Parameters<T>::head_bias() const {
 }
 
 template <Real T>
+base::View2<T> Parameters<T>::position_embedding() {
+  return {position_embedding_.data(), {config_.max_positions, config_.dim}};
+}
+
+template <Real T>
+base::View2<const T> Parameters<T>::position_embedding() const {
+  return {position_embedding_.data(), {config_.max_positions, config_.dim}};
+}
+
+template <Real T>
+base::View2<const T> Parameters<T>::position_rows() const {
+  const bool computed = config_.positions == rows::Positions::sinusoidal;
+  return {computed ? sinusoids_.data() : position_embedding_.data(),
+          {config_.max_positions, config_.dim}};
+}
+
+template <Real T>
 template <typename Value, typename Self>
 std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
   std::vector<NamedTensor<Value>> tensors;
@@ -221,6 +249,7 @@ std::vector<NamedTensor<Value>> Parameters<T>::list_tensors(Self& self) {
   }
   list(kHead, {config.vocab_size, config.dim}, self.head_weight_);
   list("lm_head.bias", {config.vocab_size}, self.head_bias_);
+  list(kPositions, {config.max_positions, config.dim}, self.position_embedding_);
   return tensors;
 }
 

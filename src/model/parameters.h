@@ -47,10 +47,16 @@ class Parameters {
   base::View2<const T> head_weight() const;
   base::View1<T> head_bias();
   base::View1<const T> head_bias() const;
+  /// Learned rows of the positions [M, D]; absent where none are learned.
+  base::View2<T> position_embedding();
+  base::View2<const T> position_embedding() const;
+  /// What is added to a row at each position [M, D]: the learned rows, or computed ones, which are
+  /// no parameter; absent where nothing is.
+  base::View2<const T> position_rows() const;
 
   /// In declaration order: token_embedding.weight, decay.rate, mixer.0.weight, mixer.0.bias,
   /// mixer.2.weight, mixer.2.bias and so on, norm.1.weight, norm.1.bias and so on, lm_head.weight,
-  /// lm_head.bias; what the model lacks (a tied head) is left out.
+  /// lm_head.bias, position_embedding.weight; what the model lacks (a tied head) is left out.
   std::vector<NamedTensor<T>> tensors();
   std::vector<NamedTensor<const T>> tensors() const;
 
@@ -74,6 +80,8 @@ class Parameters {
   std::vector<Affine> linears_;  // hidden layers and the projection; none without an MLP
   std::vector<Affine> norms_;    // weight and bias [H]
   base::Array<T> head_weight_, head_bias_;
+  base::Array<T> position_embedding_;  // [M, D], learned
+  base::Array<T> sinusoids_;           // [M, D], computed
 };
 
 /// The gradient of every parameter. The table's is touched rows when untied; tied, it is dense. So
@@ -98,13 +106,13 @@ struct Gradients {
 
 /// How parameters are drawn.
 enum class Init {
-  automatic,  ///< as torch, but a tied table scaled to deviation D^-0.5
+  automatic,  ///< as torch, but a tied table, and learned positions, scaled to deviation D^-0.5
   torch,      ///< what PyTorch draws for the same seed
 };
 
-/// Draws every parameter in declaration order (embedding, MLP, head) from PyTorch's CPU stream; a
-/// tied head still consumes its draw. The pad row ends as zero unless the policy is keep.
-/// A float64 model widens the float32 draw.
+/// Draws every parameter in declaration order (embedding, MLP, head, positions as nn.Embedding)
+/// from PyTorch's CPU stream; a tied head still consumes its draw. The pad row ends as zero unless
+/// the policy is keep. A float64 model widens the float32 draw.
 template <Real T>
 void initialize(const ModelConfig& config, std::uint64_t seed, Init init,
                 Parameters<T>& parameters);

@@ -8,6 +8,7 @@
 #include "context/mixer.h"
 #include "lexirow/error.h"
 #include "proof/examination.h"
+#include "rows/positions.h"
 #include "text/vocabulary.h"
 
 namespace lexirow::proof {
@@ -52,6 +53,27 @@ void add_stacks(std::vector<model::ModelConfig>& configs) {
   configs.push_back(config);
 }
 
+/// Positions of both kinds: as many as a sequence has, and fewer, so that they begin anew.
+void add_positions(std::vector<model::ModelConfig>& configs) {
+  model::ModelConfig config;
+  config.vocab_size = 24;
+  config.dim = 8;
+  config.hidden = 8;
+  config.mixer = context::parse_mixer("none+mean");
+  config.positions = rows::Positions::learned;
+  config.max_positions = 8;
+  config.tied = true;
+  config.pad_id = 23;
+  configs.push_back(config);
+  config.mixer = context::parse_mixer("concat:3");
+  config.skip = true;
+  config.tied = false;
+  config.max_positions = 5;
+  configs.push_back(config);
+  config.positions = rows::Positions::sinusoidal;
+  configs.push_back(config);
+}
+
 /// The architectures that are proved without a model.
 std::vector<model::ModelConfig> built_in_configs() {
   std::vector<model::ModelConfig> configs;
@@ -75,6 +97,7 @@ std::vector<model::ModelConfig> built_in_configs() {
     }
   }
   add_stacks(configs);
+  add_positions(configs);
   return configs;
 }
 
@@ -93,8 +116,10 @@ std::shared_ptr<const text::Tokenizer> letters_for(const model::ModelConfig& con
 std::string describe(const model::ModelConfig& config) {
   const std::string layers =
       config.mlp.layers > 1 ? fmt::format(" of {} hidden layers", config.mlp.layers) : "";
-  return fmt::format("{}{}{}{}, {}", context::mixer_name(config.mixer),
+  const bool plain = config.positions == rows::Positions::none;
+  return fmt::format("{}{}{}{}{}, {}", context::mixer_name(config.mixer),
                      config.hidden > 0 ? " with MLP" : "", layers, config.skip ? " and skip" : "",
+                     plain ? "" : ", " + rows::positions_name(config.positions) + " positions",
                      config.tied ? "tied" : "untied");
 }
 

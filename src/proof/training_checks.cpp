@@ -8,6 +8,7 @@
 #include "optim/gradient_norm.h"
 #include "optim/optimizer.h"
 #include "proof/examination.h"
+#include "rows/positions.h"
 #include "train/model_slots.h"
 
 namespace lexirow::proof {
@@ -107,6 +108,27 @@ std::int64_t count_not_zero(const float* values, std::int64_t size) {
   return size - std::count(values, values + size, 0.0F);
 }
 
+/// Values of learned positions that have a gradient although only padding stood there, which the
+/// mask of a batch without earlier ids tells.
+std::int64_t count_positions_of_padding(const Examination& examination, const text::Batch& batch,
+                                        const std::vector<base::Array<float>>& gradients) {
+  const model::ModelConfig& config = examination.config();
+  if (config.positions != rows::Positions::learned) return 0;
+  std::vector<bool> read(static_cast<std::size_t>(config.max_positions));
+  for (std::size_t i = 0; i < batch.mask.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i) % batch.length;
+    const std::int64_t position = rows::position_of(index, config.max_positions);
+    if (batch.mask[i] != 0) read[static_cast<std::size_t>(position)] = true;
+  }
+  std::int64_t wrong = 0;
+  for (std::size_t position = 0; position < read.size(); ++position) {
+    const auto at = static_cast<std::int64_t>(position) * config.dim;
+    // Positions stand behind all other parameters.
+    if (!read[position]) wrong += count_not_zero(gradients.back().data() + at, config.dim);
+  }
+  return wrong;
+}
+
 }  // namespace
 
 Verdict check_pad_row(const Examination& examination) {
@@ -118,6 +140,9 @@ Verdict check_pad_row(const Examination& examination) {
   const std::int64_t at_first = zero ? count_not_zero(before, dim) : 0;
   text::Batch batch = make_batch(examination, 2, examination.subject.length);
   hide_some(examination, batch);
+  for (std::int64_t row = 1; row <= batch.rows; ++row) {  // every last position is padding
+    batch.mask[static_cast<std::size_t>(row * batch.length - 1)] = 0;
+  }
   batch.ids[1] = pad;  // visible here, and still without gradient
   batch.labels[0] = kIgnoredLabel;
   std::int64_t gradients = 0;
@@ -128,16 +153,21 @@ Verdict check_pad_row(const Examination& examination) {
     course.before_step = [&](model::Gradients<float>& all) { force_gradient(pad, all); };
     const Run run = train_course(examination.parts, examination.pool, course, batch);
     gradients += count_not_zero(run.gradients.front().data() + pad * dim, dim);
+    gradients += count_positions_of_padding(examination, batch, run.gradients);
     moved += differing_bits(run.parameters.token_embedding()[pad].data(), before, dim);
   }
   const std::string values =
       zero ? fmt::format("{} values are not zero, ", at_first) : "which keeps its values, ";
   return judge(
       static_cast<double>(at_first + gradients + moved), 0,
-      fmt::format("Of the pad row (id {}), {}{} gradients are not zero, and {} values moved in 3 "
+      fmt::format("Of the pad row (id {}){}, {}{} gradients are not zero, and {} values moved in 3 "
                   "steps of each of {} optimizer settings with decay and momentum, even under a "
                   "gradient that was forced on them.",
-                  pad, values, gradients, moved, configs.size()));
+                  pad,
+                  examination.config().positions == rows::Positions::learned
+                      ? " and the positions of padding"
+                      : "",
+                  values, gradients, moved, configs.size()));
 }
 
 Verdict check_determinism(const Examination& examination) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "context/mixer.h"
+#include "kernels/vector_ops.h"
+#include "rows/positions.h"
 
 namespace lexirow::train {
 
@@ -12,6 +14,17 @@ CarriedStates::CarriedStates(const Settings& settings, const model::ModelConfig&
     : parameters_(parameters), stream_(stream), plan_(plan), dim_(config.dim) {
   if (settings.carry) rates_ = context::running_rates(config.mixer, parameters.decay_rate());
   state_.resize(rates_.size() * static_cast<std::size_t>(1 + dim_));
+}
+
+/// The row of a document's token, with what its position adds: windows without overlap begin where
+/// positions do.
+base::View1<const float> CarriedStates::row_at(Id id, std::int64_t index) {
+  const base::View1<const float> row = parameters_.token_embedding()[id];
+  const base::View2<const float> positions = parameters_.position_rows();
+  if (!positions.present()) return row;
+  row_.assign(row.begin(), row.end());
+  kernels::add(dim_, positions[rows::position_of(index, positions.extent(0))].data(), row_.data());
+  return {row_.data(), {dim_}};
 }
 
 /// Moves the state on to `position` of a document, from its start where it stands elsewhere.
@@ -28,9 +41,9 @@ void CarriedStates::read_to(std::int64_t document, std::int64_t position) {
     ids.resize(static_cast<std::size_t>(std::min(kAtOnce, position - position_)));
     stream_.read(position_, ids);
     for (Id id : ids) {
-      context::push_running<float>(rates_, parameters_.token_embedding()[id], state);
+      context::push_running<float>(rates_, row_at(id, position_ - document), state);
+      ++position_;
     }
-    position_ += static_cast<std::int64_t>(ids.size());
   }
 }
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/array.h"
+#include "base/types.h"
+#include "base/view.h"
 #include "model/config.h"
 #include "model/parameters.h"
 #include "text/token_stream.h"
@@ -27,6 +29,7 @@ class CarriedStates {
   base::View3<const double> before(std::span<const std::int64_t> indices);
 
  private:
+  base::View1<const float> row_at(Id id, std::int64_t index);
   void read_to(std::int64_t document, std::int64_t position);
 
   const model::Parameters<float>& parameters_;
@@ -36,6 +39,7 @@ class CarriedStates {
   std::int64_t dim_;
   std::int64_t document_ = -1;  // state_ is that of the tokens [document_, position_)
   std::int64_t position_ = 0;
+  std::vector<float> row_;      // [D]
   std::vector<double> state_;   // [S, 1+D]
   base::Array<double> states_;  // [B, S, 1+D]
 };

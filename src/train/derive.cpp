@@ -59,6 +59,8 @@ model::ModelConfig model_config(const Settings& settings, std::int64_t vocab_siz
   model::ModelConfig config;
   config.vocab_size = vocab_size;
   config.dim = settings.dim;
+  config.positions = rows::parse_positions(settings.positions);
+  if (config.positions != rows::Positions::none) config.max_positions = settings.context;
   config.mixer = context::parse_mixer(settings.mixer);
   config.hidden = settings.hidden;
   config.mlp = mlp_form(settings);

@@ -75,6 +75,9 @@ void Run::fit_context(std::int64_t end) {
                              longest - 1, settings_.context, base::counted(longest, "token")));
   settings_.context = longest - 1;
   settings_.stride = std::min(settings_.stride, settings_.context);
+  if (folder_.config.max_positions == 0) return;
+  folder_.config.max_positions = settings_.context;  // positions begin anew where pieces do
+  folder_.parameters = model::Parameters<float>(folder_.config);
 }
 
 void Run::hold_out(std::int64_t begin) {

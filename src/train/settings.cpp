@@ -47,9 +47,12 @@ std::vector<SettingField> text_and_model_fields() {
 
       {"mixer", &S::mixer, "Model", "none|mean|window:W|concat:W|decay:R|full-mean|centred",
        "how rows mix into a context (the last two see the future: controls); decay takes rates "
-       "such "
-       "as decay:0.5:0.9, or decay:learned:K; several joined by + stand side by side"},
+       "such as decay:0.5:0.9, or decay:learned:K; several joined by + stand side by side"},
       {"allow-leak", &S::allow_leak, "Model", "", "permit the mixers that see the future"},
+      {"positions", &S::positions, "Model", "none|learned|sinusoidal",
+       "add to each row one of its position in the piece: from a table, or computed; they begin "
+       "anew "
+       "after --context tokens"},
       {"dim", &S::dim, "Model", "D", "width of a row"},
       {"hidden", &S::hidden, "Model", "H",
        "hidden width of the MLP; 0 leaves it out (-1: dim, or 0 for mixer none)"},

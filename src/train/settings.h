@@ -25,6 +25,7 @@ struct Settings {
 
   std::string mixer = "mean";
   bool allow_leak = false;
+  std::string positions = "none";
   bool skip = false;
   std::int64_t dim = 64;
   std::int64_t hidden = -1;  ///< -1: dim, or 0 for mixer none

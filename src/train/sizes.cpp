@@ -32,6 +32,8 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
       base::checked_product({v, d, kFloat}, "token_embedding.weight") / kFloat;
   std::int64_t dense = (config.bias ? v : 0) + context::learned_rates(config.mixer);
   if (!config.tied) dense += table;
+  const std::int64_t positions = base::checked_product({config.max_positions, d}, "positions");
+  if (config.positions == rows::Positions::learned) dense += positions;
   const logits::MlpForm& mlp = config.mlp;
   if (h > 0) {
     dense += base::checked_product({h, f}, "mixer.0.weight") + h + d * h + d;
@@ -59,6 +61,7 @@ Sizes model_sizes(const model::ModelConfig& config, const Settings& settings) {
   const std::int64_t of_gradients = (mlp.residual ? h : 0) + (mlp.norms() > 0 ? h : 0);
   const std::int64_t width = 2 * (d + f + d) + of_layers + of_gradients;
   sizes.activation_bytes = base::checked_product({n, width, kFloat}, "activations");
+  if (config.positions == rows::Positions::sinusoidal) sizes.activation_bytes += positions * kFloat;
   if (negatives > 0) {  // the head's rows that are read and their gradient; the scores
     sizes.activation_bytes +=
         base::checked_product({n + negatives, 2 * d, kFloat}, "rows of the head") +

@@ -48,6 +48,7 @@ const std::vector<OptionCase> kCases = {
     {"strict", "--strict", "bad.txt", code},
     {"mixer", "--mixer none", "", model},
     {"allow-leak", "--allow-leak", "--mixer centred", code},
+    {"positions", "--positions sinusoidal", "", model},
     {"dim", "--dim 5", "", model},
     {"hidden", "--hidden 3", "", model},
     {"layers", "--layers 2", "", model},

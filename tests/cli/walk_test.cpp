@@ -95,8 +95,8 @@ TEST(Walk, WeightsEndAtThePositionAndLeavingOutChangesTheBars) {
 }
 
 TEST(Walk, ThePictureShowsTheFiguresOfTheJsonWithin80Columns) {
-  for (const char* mixer :
-       {"none", "mean", "window:2", "concat:3", "full-mean --allow-leak", "centred --allow-leak"}) {
+  for (const char* mixer : {"none", "mean", "window:2", "concat:3", "full-mean --allow-leak",
+                            "centred --allow-leak", "mean --positions learned"}) {
     const Place place;
     place.add_model(fmt::format("--tokenizer word --mixer {}", mixer));
     const std::string command =
@@ -123,6 +123,11 @@ TEST(Walk, ThePictureShowsTheFiguresOfTheJsonWithin80Columns) {
     }
     EXPECT_EQ(run.err.find("know the answer") != std::string::npos,
               json["sees_future"].get<bool>());
+    if (json.contains("positions")) {
+      const double norm = json["positions"]["rows"][2]["norm"].get<double>();
+      expect_word(words_of_line(run.out, "position", "norm"), fmt::format("{:.3f}", norm));
+      EXPECT_NE(run.out.find("learned, 2 of 0 to"), std::string::npos) << run.out;
+    }
     for (const char* vector : {"context", "hidden"}) {
       const double norm = json[fmt::format("{}_norm", vector)].get<double>();
       expect_word(words_of_line(run.out, vector, "norm"), fmt::format("{:.3f}", norm));

@@ -28,12 +28,14 @@ struct Case {
   bool tied = false;
   bool bias = true;
   logits::MlpForm mlp = {};
+  rows::Positions positions = rows::Positions::none;
+  std::int64_t max_positions = 0;
 };
 
 std::string case_name(const Case& c) {
   return c.mixer + " hidden " + std::to_string(c.hidden) + (c.skip ? " skip" : "") +
          (c.tied ? " tied" : "") + (c.bias ? "" : " without bias") + " layers " +
-         std::to_string(c.mlp.layers);
+         std::to_string(c.mlp.layers) + " " + rows::positions_name(c.positions);
 }
 
 const std::vector<Case> kCases = {
@@ -63,7 +65,19 @@ const std::vector<Case> kCases = {
      false,
      false,
      true,
-     {.layers = 3, .activation = logits::Activation::relu, .layer_norm = true, .dropout = 0.5}}};
+     {.layers = 3, .activation = logits::Activation::relu, .layer_norm = true, .dropout = 0.5}},
+    // Positions that begin anew within the text, and enough for all of it.
+    {"none", 24, true, false, true, {}, rows::Positions::learned, 8},
+    {"mean", 24, false, true, false, {}, rows::Positions::learned, 200},
+    {"concat:4", 24, true, false, true, {}, rows::Positions::sinusoidal, 8},
+    {"none+concat:3+decay:0.5+mean+window:7",
+     24,
+     true,
+     false,
+     true,
+     {},
+     rows::Positions::learned,
+     16}};
 
 model::ModelConfig config_of(const Case& c) {
   model::ModelConfig config;
@@ -75,6 +89,8 @@ model::ModelConfig config_of(const Case& c) {
   config.tied = c.tied;
   config.bias = c.bias;
   config.mlp = c.mlp;
+  config.positions = c.positions;
+  config.max_positions = c.max_positions;
   return config;
 }
 
@@ -91,12 +107,13 @@ std::vector<Id> some_ids(std::int64_t count) {
   return ids;
 }
 
-// Scores of every position in one batch; a mask of zeros when `visible` is false.
+// Scores of every position in one batch, of which the first `hidden` are masked.
 std::vector<float> batch_logits(base::ThreadPool& pool, const model::ModelConfig& config,
                                 const model::Parameters<float>& parameters,
-                                const std::vector<Id>& ids, bool visible = true) {
+                                const std::vector<Id>& ids, std::int64_t hidden = 0) {
   const std::int64_t length = static_cast<std::int64_t>(ids.size());
-  const std::vector<std::uint8_t> mask(ids.size(), visible ? 1 : 0);
+  std::vector<std::uint8_t> mask(ids.size(), 1);
+  std::fill_n(mask.begin(), hidden, std::uint8_t{0});
   const std::vector<Id> labels(ids.size(), kIgnoredLabel);
   const model::BatchView batch{
       {ids.data(), {1, length}}, {mask.data(), {1, length}}, {labels.data(), {1, length}}};
@@ -154,7 +171,7 @@ TEST(Stream, AnEmptyHistoryIsAContextOfZeros) {
   for (const Case& c : kCases) {
     const model::ModelConfig config = config_of(c);
     const model::Parameters<float> parameters = parameters_of(config);
-    const std::vector<float> expected = batch_logits(pool, config, parameters, {3}, false);
+    const std::vector<float> expected = batch_logits(pool, config, parameters, {3}, 1);
     Stream stream(pool, config, parameters);
     expect_near(expected.data(), stream.logits(), case_name(c));
     // Forgetting everything leads back to it, bit for bit.
@@ -177,12 +194,13 @@ TEST(Stream, AContextLimitForgetsWhatIsFurtherBack) {
       Stream stream(pool, config, parameters, limit);
       for (std::size_t t = 0; t < ids.size(); ++t) {
         stream.push(ids[t]);
-        // The last `limit` tokens alone, as one text.
-        const std::int64_t begin =
-            std::max<std::int64_t>(0, static_cast<std::int64_t>(t) + 1 - limit);
-        const std::vector<Id> seen(ids.begin() + begin,
-                                   ids.begin() + static_cast<std::int64_t>(t) + 1);
-        const std::vector<float> expected = batch_logits(pool, config, parameters, seen);
+        // The last `limit` tokens alone, as one text; with positions, where they stood in it.
+        const auto end = static_cast<std::int64_t>(t) + 1;
+        const std::int64_t begin = std::max<std::int64_t>(0, end - limit);
+        const bool placed = c.positions != rows::Positions::none;
+        const std::vector<Id> seen(ids.begin() + (placed ? 0 : begin), ids.begin() + end);
+        const std::vector<float> expected =
+            batch_logits(pool, config, parameters, seen, placed ? begin : 0);
         expect_near(expected.data() + (seen.size() - 1) * kVocab, stream.logits(),
                     case_name(c) + " limit " + std::to_string(limit));
         EXPECT_LE(stream.visible(), limit);

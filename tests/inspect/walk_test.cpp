@@ -238,6 +238,36 @@ TEST(Walk, ScoresAreThoseOfTheBatchBitForBit) {
   }
 }
 
+TEST(Walk, ShowsTheRowOfEachPositionBesideThatOfTheToken) {
+  for (rows::Positions positions : {rows::Positions::learned, rows::Positions::sinusoidal}) {
+    store::ModelFolder folder = make_folder("mean");
+    folder.config.positions = positions;
+    folder.config.max_positions = 3;
+    model::initialize(folder.config, 11, model::Init::torch, folder.parameters);
+    const std::string text = "abcab";
+    const Walk walk = run(folder, text);
+    const base::View2<const float> table = folder.parameters.token_embedding();
+    const base::View2<const float> added = folder.parameters.position_rows();
+    Vector mean(4);
+    for (std::int64_t t = 0; t < 5; ++t) {
+      const Id id = walk.pieces[static_cast<std::size_t>(t)].id;
+      for (std::int64_t d = 0; d < 4; ++d) {
+        EXPECT_EQ(walk.row(t)[d], table[id][d]);
+        EXPECT_EQ(walk.position_row(t)[d], added[t % 3][d]);
+        mean[static_cast<std::size_t>(d)] += (double{table[id][d]} + added[t % 3][d]) / 5;
+      }
+    }
+    expect_near(walk.context, mean, 1e-6);
+    const nlohmann::ordered_json json = to_json(folder, walk);
+    EXPECT_EQ(json["positions"]["scheme"], rows::positions_name(positions));
+    EXPECT_EQ(json["positions"]["at"], (std::vector<int>{0, 1, 2, 0, 1}));
+    EXPECT_EQ(json["positions"]["rows"].size(), 5U);
+  }
+  const Walk plain = run(make_folder("mean"), "abcab");
+  EXPECT_FALSE(plain.position_row(0).present());
+  EXPECT_FALSE(to_json(make_folder("mean"), plain).contains("positions"));
+}
+
 TEST(Walk, LeakyModelsSeeTheFuture) {
   WalkOptions options;
   options.position = 2;

@@ -71,6 +71,9 @@ TEST(Validate, NamesTheFieldItsValueAndWhatIsPossible) {
   });
   refuse({"pad_id", "24", "0 to 23"}, [](ModelConfig& c) { c.pad_id = 24; });
   refuse({"pad_id", "-2"}, [](ModelConfig& c) { c.pad_id = -2; });
+  refuse({"max_positions is 8", "positions is none"}, [](ModelConfig& c) { c.max_positions = 8; });
+  refuse({"max_positions is 0", "1 to 1048576", "learned"},
+         [](ModelConfig& c) { c.positions = rows::Positions::learned; });
   refuse({"window", "0"}, [](ModelConfig& c) { c.mixer = {context::MixerKind::window, 0}; });
   refuse({"mean", "3"}, [](ModelConfig& c) { c.mixer = {context::MixerKind::mean, 3}; });
 }
@@ -102,6 +105,35 @@ TEST(ModelConfigJson, NamesTheFormOfHiddenLayersWhereItIsNotPlain) {
     changed[name] = wrong;
     expect_error(ErrorKind::file, {name == "layer_norm" ? "layer_norm" : name.substr(0, 6)},
                  [&] { model_config_from_json(changed); });
+  }
+}
+
+TEST(ModelConfigJson, NamesPositionsWhereThereAreAny) {
+  ModelConfig config = good_config();
+  EXPECT_FALSE(to_json(config).contains("positions"));
+  EXPECT_FALSE(to_json(config).contains("max_positions"));
+  for (rows::Positions positions : {rows::Positions::learned, rows::Positions::sinusoidal}) {
+    config.positions = positions;
+    config.max_positions = 64;
+    const nlohmann::json json = to_json(config);
+    EXPECT_EQ(json["positions"], rows::positions_name(positions));
+    EXPECT_EQ(json["max_positions"], 64);
+    EXPECT_EQ(model_config_from_json(json), config);
+    for (const auto& [name, wrong] :
+         std::vector<std::pair<std::string, nlohmann::json>>{{"positions", "rotary"},
+                                                             {"positions", 3},
+                                                             {"positions", "none"},
+                                                             {"max_positions", 0},
+                                                             {"max_positions", 1048577},
+                                                             {"max_positions", 1.5}}) {
+      nlohmann::json changed = json;
+      changed[name] = wrong;
+      expect_error(ErrorKind::file, {"positions"}, [&] { model_config_from_json(changed); });
+    }
+    nlohmann::json without = json;
+    without.erase("max_positions");
+    expect_error(ErrorKind::file, {"max_positions", "missing"},
+                 [&] { model_config_from_json(without); });
   }
 }
 

@@ -328,6 +328,66 @@ TEST(HiddenStates, WithSkipHaveTheCurrentRowOnTop) {
   }
 }
 
+// A row and its position are one row of a table that has a row for each pair of them.
+TEST(Network, PositionsEqualATableWithARowForEachTokenAndPosition) {
+  constexpr std::int64_t kCount = 4;
+  for (rows::Positions positions : {rows::Positions::learned, rows::Positions::sinusoidal}) {
+    for (const char* mixer : {"none", "mean", "concat:3"}) {
+      ModelConfig config = make_config(mixer, 9, 4, 5, false, true);
+      config.positions = positions;
+      config.max_positions = kCount;
+      const Parameters<double> parameters = make_parameters<double>(config, 15);
+      ModelConfig whole = make_config(mixer, 9 * kCount, 4, 5, false, true);
+      Parameters<double> pairs(whole);
+      for (const auto& target : pairs.tensors()) {
+        for (const auto& source : parameters.tensors()) {
+          if (source.name != target.name || !target.name.starts_with("mixer")) continue;
+          std::copy(source.values.begin(), source.values.end(), target.values.begin());
+        }
+      }
+      for (std::int64_t row = 0; row < 9 * kCount; ++row) {
+        for (std::int64_t c = 0; c < 4; ++c) {
+          pairs.token_embedding()[row][c] = parameters.token_embedding()[row / kCount][c] +
+                                            parameters.position_rows()[row % kCount][c];
+        }
+      }
+      const OwnedBatch batch = make_batch(19, 9, 2, 2, 7, true);
+      OwnedBatch paired = batch;
+      for (std::size_t i = 0; i < paired.ids.size(); ++i) {
+        const auto position = static_cast<Id>((i % 9 + kCount - 2) % kCount);  // 0 at column P = 2
+        paired.ids[i] = static_cast<Id>(paired.ids[i] * kCount + position);
+      }
+      base::ThreadPool pool(2);
+      Workspace<double> workspace;
+      std::vector<double> got(14 * 4);
+      std::vector<double> expected(14 * 4);
+      hidden_states<double>(pool, config, parameters, batch.view(), false, workspace,
+                            {got.data(), {14, 4}});
+      hidden_states<double>(pool, whole, pairs, paired.view(), false, workspace,
+                            {expected.data(), {14, 4}});
+      EXPECT_TRUE(same_bits(got, expected)) << describe(config);
+    }
+  }
+}
+
+TEST(Network, APositionWhereOnlyPaddingStandsLearnsNothing) {
+  ModelConfig config = make_config("mean", 9, 4, 5, false, false);
+  config.positions = rows::Positions::learned;
+  config.max_positions = 6;
+  const Parameters<float> parameters = make_parameters<float>(config, 16);
+  OwnedBatch batch = make_batch(20, 9, 2, 0, 6, false);
+  batch.mask.assign(12, 1);
+  batch.mask[4] = batch.mask[5] = batch.mask[10] = batch.mask[11] = 0;
+  base::ThreadPool pool(1);
+  Workspace<float> workspace;
+  Gradients<float> gradients(config);
+  evaluate_with_gradients(pool, config, parameters, batch.view(), workspace, gradients);
+  const base::View2<float> d_positions = gradients.dense.position_embedding();
+  for (std::int64_t t = 0; t < 6; ++t) {
+    for (float value : d_positions[t]) EXPECT_EQ(value != 0, t < 4) << t;
+  }
+}
+
 TEST(Network, DoesNotReadWhatAMaskedPositionHolds) {
   for (const ModelConfig& config : every_model(9, 4, 5)) {
     SCOPED_TRACE(describe(config));

@@ -109,6 +109,47 @@ TEST(Initialize, DrawsThePlainHeadAsTorch) {
        {"lm_head.bias", -0x1.c7b68p-4F, -0x1.1d3d24p-2F, -0x1.01a258p-3F, -0.515609503}});
 }
 
+// torch.nn.Embedding(5, 6) behind all other modules: what they draw is the same without it.
+TEST(Initialize, DrawsLearnedPositionsLast) {
+  ModelConfig config = config_of(11, 6, "concat:3", 10);
+  for (const bool tied : {false, true}) {
+    config.tied = tied;
+    for (const Init init : {Init::torch, Init::automatic}) {
+      config.positions = rows::Positions::none;
+      config.max_positions = 0;
+      Parameters<float> plain;
+      initialize(config, 123, init, plain);
+      EXPECT_FALSE(plain.position_rows().present());
+      for (rows::Positions positions : {rows::Positions::sinusoidal, rows::Positions::learned}) {
+        config.positions = positions;
+        config.max_positions = 5;
+        Parameters<float> placed;
+        initialize(config, 123, init, placed);
+        const auto tensors = placed.tensors();
+        const auto expected = plain.tensors();
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(tensors[i].name, expected[i].name);
+          EXPECT_TRUE(std::ranges::equal(tensors[i].values, expected[i].values));
+        }
+        EXPECT_EQ(placed.position_embedding().present(), positions == rows::Positions::learned);
+        if (positions == rows::Positions::sinusoidal) {
+          EXPECT_EQ(tensors.size(), expected.size());
+          EXPECT_EQ(placed.position_rows()[0][1], 1.0F);
+          continue;
+        }
+        ASSERT_EQ(tensors.size(), expected.size() + 1);
+        EXPECT_EQ(tensors.back().name, "position_embedding.weight");
+        EXPECT_EQ(tensors.back().shape, (std::vector<std::int64_t>{5, 6}));
+        double square = 0;
+        for (float value : tensors.back().values) square += double{value} * value;
+        const double deviation = tied && init == Init::automatic ? std::sqrt(1.0 / 6) : 1;
+        EXPECT_NEAR(std::sqrt(square / 30) / deviation, 1, 0.35);
+        EXPECT_EQ(placed.count(), plain.count() + 30);
+      }
+    }
+  }
+}
+
 // torch.manual_seed(123); Embedding(11, 6); Sequential(Linear(18, 10), GELU(), Linear(10, 10),
 // GELU(), Linear(10, 6)); Linear(6, 11): a layer more shifts the draws of what stands behind it.
 TEST(Initialize, DrawsDeeperLayersInTheirOrder) {

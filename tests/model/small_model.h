@@ -67,7 +67,7 @@ inline ModelConfig make_config(const std::string& mixer, std::int64_t vocab_size
 }
 
 /// Every mixer, tied and untied, with and without MLP, bias, skip and pad row, as far as they go
-/// together.
+/// together; deeper stacks, and positions of both kinds.
 inline std::vector<ModelConfig> every_model(std::int64_t vocab_size, std::int64_t dim,
                                             std::int64_t hidden) {
   std::vector<ModelConfig> configs;
@@ -97,15 +97,25 @@ inline std::vector<ModelConfig> every_model(std::int64_t vocab_size, std::int64_
     if (bits == 3) config.mlp.activation = logits::Activation::relu;
     configs.push_back(config);
   }
+  for (int bits = 0; bits < 4; ++bits) {
+    const char* mixers[] = {"none", "mean", "concat:3", "none+decay:learned:2+window:3"};
+    ModelConfig config =
+        make_config(mixers[bits], vocab_size, dim, bits == 0 ? 0 : hidden, bits == 1, bits > 1);
+    config.positions = bits == 2 ? rows::Positions::sinusoidal : rows::Positions::learned;
+    config.max_positions = bits == 3 ? 40 : 4;
+    if (bits == 1) config.pad_id = 0;
+    configs.push_back(config);
+  }
   return configs;
 }
 
 inline std::string describe(const ModelConfig& config) {
   return context::mixer_name(config.mixer) + " D " + std::to_string(config.dim) + " H " +
          std::to_string(config.hidden) + " L " + std::to_string(config.mlp.layers) +
-         (config.mlp.residual ? " residual" : "") + (config.mlp.layer_norm ? " norm" : "") +
-         (config.tied ? " tied" : "") + (config.skip ? " skip" : "") +
-         (config.bias ? " bias" : "") + (config.pad_id == kNoId ? "" : " pad");
+         (config.mlp.residual ? " residual" : "") + (config.mlp.layer_norm ? " norm" : "") + " " +
+         rows::positions_name(config.positions) + (config.tied ? " tied" : "") +
+         (config.skip ? " skip" : "") + (config.bias ? " bias" : "") +
+         (config.pad_id == kNoId ? "" : " pad");
 }
 
 template <Real T>

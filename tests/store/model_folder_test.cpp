@@ -104,6 +104,11 @@ class ModelFolderTest : public ::testing::Test {
 TEST_F(ModelFolderTest, OpensWhatWasSavedBitForBit) {
   for (bool tied : {false, true}) {
     ModelFolder saved = small_model(model_, tied);
+    if (tied) {
+      saved.config.positions = rows::Positions::learned;
+      saved.config.max_positions = 7;
+      model::initialize(saved.config, 9, model::Init::automatic, saved.parameters);
+    }
     saved.parameters.mlp().linears[0].weight[1][2] = -0.0F;
     saved.parameters.mlp().linears[0].bias[0] = std::numeric_limits<float>::denorm_min();
     save_model(saved);

@@ -174,6 +174,7 @@ TEST(Presets, RefusesWhatCannotBe) {
       {{{"preset", "plain"}, {"patience", "3"}}, "--patience"},
       {{{"preset", "plain"}, {"momentum", "0.9"}}, "only sgd"},
       {{{"mixer", "window:0"}}, "window"},
+      {{{"positions", "rotary"}}, "none|learned|sinusoidal"},
       {{{"preset", "plain"}, {"steps", "0"}}, "never end"},
   };
   for (const auto& [given, expected] : cases) {

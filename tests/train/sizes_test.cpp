@@ -79,6 +79,26 @@ TEST(ModelSizes, OfASampledHeadAreThoseOfItsRows) {
             100 * 2 * 256 * 4 + std::int64_t{64} * 36 * 4);
 }
 
+TEST(ModelSizes, CountLearnedPositionsAndHoldComputedOnes) {
+  Settings settings;
+  settings.batch = 4;
+  settings.context = 8;
+  model::ModelConfig config = tables(true);
+  const Sizes plain = model_sizes(config, settings);
+  config.max_positions = 8;
+  config.positions = rows::Positions::learned;
+  const Sizes learned = model_sizes(config, settings);
+  EXPECT_EQ(learned.parameters, model::Parameters<float>(config).count());
+  EXPECT_EQ(learned.parameters - plain.parameters, 8 * 256);
+  EXPECT_EQ(learned.gradient_bytes - plain.gradient_bytes, 8 * 256 * 4);
+  EXPECT_EQ(learned.moment_bytes - plain.moment_bytes, 2 * 8 * 256 * 4);
+  EXPECT_EQ(learned.activation_bytes, plain.activation_bytes);
+  config.positions = rows::Positions::sinusoidal;
+  const Sizes computed = model_sizes(config, settings);
+  EXPECT_EQ(computed.parameters, plain.parameters);
+  EXPECT_EQ(computed.activation_bytes - plain.activation_bytes, 8 * 256 * 4);
+}
+
 TEST(ModelSizes, OfHiddenLayersAreWhatIsReallyHeld) {
   Settings settings;
   settings.batch = 4;

@@ -18,9 +18,10 @@ using testing::TempFolder;
 TEST(Stop, AtAnyStepAndResumedEqualsUninterrupted) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
-  const Given kind = {{"mixer", "concat:3"}, {"carry", "true"},  {"schedule", "cosine"},
-                      {"clip", "1"},         {"patience", "50"}, {"log-every", "1"},
-                      {"layers", "2"},       {"dropout", "0.3"}, {"activation", "relu"}};
+  const Given kind = {{"mixer", "concat:3"},   {"carry", "true"},  {"schedule", "cosine"},
+                      {"clip", "1"},           {"patience", "50"}, {"log-every", "1"},
+                      {"layers", "2"},         {"dropout", "0.3"}, {"activation", "relu"},
+                      {"positions", "learned"}};
   QuietRun()(small_request(folder, "whole", kind));
   for (const std::int64_t stop : {1, 2, 14, 15, 16, 30, 39}) {
     TrainRequest request = small_request(folder, "stopped" + std::to_string(stop), kind);

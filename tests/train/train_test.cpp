@@ -51,6 +51,8 @@ TEST(Train, SameBytesForAnyNumberOfThreads) {
        {"residual", "true"},
        {"layer-norm", "true"},
        {"dropout", "0.2"}},
+      {{"mixer", "concat:3"}, {"positions", "learned"}, {"carry", "true"}, {"stride", "5"}},
+      {{"mixer", "mean"}, {"positions", "sinusoidal"}, {"documents", "line"}},
   };
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     std::string first;
@@ -278,11 +280,19 @@ TEST(Train, HeldOutLossesCarryRunningAverages) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
   folder.write("other.txt", small_text(25));
-  for (const char* mixer : {"mean", "none+decay:0.7:0.99+decay:learned:2+concat:3"}) {
+  const std::vector<std::pair<const char*, const char*>> kinds = {
+      {"mean", "none"},
+      {"mean", "learned"},
+      {"none+decay:0.7:0.99+decay:learned:2+concat:3", "none"},
+      {"none+decay:0.7:0.99+decay:learned:2+concat:3", "sinusoidal"}};
+  for (const auto& [mixer, positions] : kinds) {
     for (const char* documents : {"stream", "line"}) {
-      const std::string name = std::string(mixer) + documents;
+      const std::string name = std::string(mixer) + positions + documents;
       QuietRun()(small_request(folder, name,
-                               {{"mixer", mixer}, {"carry", "true"}, {"documents", documents}}));
+                               {{"mixer", mixer},
+                                {"positions", positions},
+                                {"carry", "true"},
+                                {"documents", documents}}));
       base::ThreadPool pool(1);
       const store::ModelFolder model = store::open_model(folder.path(name));
       const EvalReport report = evaluate_file(pool, model, folder.path("other.txt"));
@@ -297,6 +307,26 @@ TEST(Train, HeldOutLossesCarryRunningAverages) {
       const EvalReport restarted = evaluate_file(pool, whole, folder.path("other.txt"));
       EXPECT_GT(std::abs(restarted.loss - expected.loss), 1e-4) << name;
     }
+  }
+}
+
+// Positions begin anew where pieces do, in training as in all that reads the model.
+TEST(Train, PositionsAreThoseOfThePiecesThatTheTextAllows) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(1));
+  for (const char* positions : {"learned", "sinusoidal"}) {
+    TrainRequest request =
+        small_request(folder, positions, {{"positions", positions}, {"validation", "none"}});
+    request.given.erase(request.given.begin() + 2);  // the context is the preset's
+    QuietRun()(request);
+    const store::ModelFolder model = store::open_model(request.out);
+    const auto length = static_cast<std::int64_t>(small_text(1).size()) - 1;
+    EXPECT_LT(length, 64);
+    EXPECT_EQ(model.config.max_positions, length);
+    EXPECT_EQ(stored_settings(model).context, length);
+    EXPECT_EQ(model.parameters.position_rows().extent(0), length);
+    base::ThreadPool pool(1);
+    EXPECT_LT(evaluate_file(pool, model, folder.path("text.txt")).loss, 3);
   }
 }
 
