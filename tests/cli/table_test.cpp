@@ -112,7 +112,8 @@ TEST(TableVerbs, EveryOptionOfATableTells) {
   };
   EXPECT_EQ(rows("--only-words-of corpus"), 2);
   EXPECT_EQ(rows("--limit 4"), 4);
-  EXPECT_EQ(place.run("lexirow info w.vec --header no --json").json()["rows"], 7);
+  place.write("one.vec", "7 1\n8 2\n");
+  EXPECT_EQ(place.run("lexirow info one.vec --header no --json").json()["rows"], 2);
   place.run("head -n 3 w.vec > cut.vec");
   EXPECT_EQ(place.run("lexirow info cut.vec").code, 1);
   const Outcome lenient = place.run("lexirow info cut.vec --lenient");
