@@ -10,6 +10,10 @@ namespace lexirow::base {
 /// ends in s.
 std::string counted(std::int64_t count, std::string_view noun);
 
+/// A name that a file gives to something, safe to be shown: controls, line ends and bytes that are
+/// no UTF-8 as \u001b or \xff.
+std::string shown_name(std::string_view name);
+
 /// The text as one word of a shell command, quoted where it has to be.
 std::string shell_word(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/thread_pool.h"
+#include "files/overwriting.h"
 #include "inspect/spelling.h"
 
 namespace lexirow::cli {
@@ -311,6 +312,29 @@ Arguments parse_arguments(const Verb& verb, const std::vector<std::string>& word
     }
     throw UsageError(fmt::format("{}. `lexirow {} --help` lists the options.", what, verb.name));
   }
+}
+
+void refuse_overwriting(const Verb& verb, const Arguments& arguments) {
+  std::vector<files::NamedPath> outputs;
+  std::vector<files::NamedPath> inputs;
+  const auto is_path = [](ValueType type) {
+    return type == ValueType::file || type == ValueType::folder;
+  };
+  // A run that goes on replaces nothing in its folder.
+  const bool resumes = find_option(verb, "resume") != nullptr && arguments.flag("resume");
+  for (const auto& [name, value] : arguments.given()) {
+    const Option* option = find_option(verb, name);
+    if (option == nullptr || !is_path(option->type)) continue;
+    if (option->output && option->type == ValueType::folder && resumes) continue;
+    (option->output ? outputs : inputs).push_back({spelling(*option), value});
+  }
+  for (const Positional& positional : verb.positionals) {
+    if (!is_path(positional.type)) continue;
+    for (const std::string& value : arguments.positionals(positional.name)) {
+      (positional.output ? outputs : inputs).push_back({positional.name, value});
+    }
+  }
+  files::refuse_overwriting(outputs, inputs);
 }
 
 std::vector<std::string> closest(const std::string& word, const std::vector<std::string>& known) {

@@ -32,6 +32,7 @@ struct Option {
   int values = 1;                      ///< values after the name (flags: ignored)
   bool negatable = false;              ///< a flag that also has a --no- form
   std::string group{};                 ///< heading in the help; empty: "Options"
+  bool output = false;                 ///< a path that is written, not read
 };
 
 /// One positional argument.
@@ -42,6 +43,7 @@ struct Positional {
   bool required = true;
   bool many = false;                   ///< takes all that are left; only the last one may
   std::vector<std::string> choices{};  ///< words the shell offers
+  bool output = false;                 ///< a path that is written, not read
 };
 
 /// What the user gave for one verb, checked against its table.
@@ -91,6 +93,10 @@ const Option* find_option(const Verb& verb, const std::string& name);
 /// Parses what follows the verb. Throws UsageError: unknown flags (with the closest known one),
 /// values that do not fit the table, missing or surplus positionals, NAME=VALUE without dashes.
 Arguments parse_arguments(const Verb& verb, const std::vector<std::string>& words);
+
+/// Refuses a command whose output is one of its inputs (files::refuse_overwriting), by the table.
+/// Throws Error(argument).
+void refuse_overwriting(const Verb& verb, const Arguments& arguments);
 
 /// The words of `known` spelt most like `word`, best first; none when nothing is near.
 std::vector<std::string> closest(const std::string& word, const std::vector<std::string>& known);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 
@@ -130,6 +131,10 @@ void put_token(Json& json, const std::string& key, const std::string& bytes_key,
 
 std::string shown(std::string_view token) {
   return text::display_text(token, true);
+}
+
+std::string shown_bytes(std::string_view token) {
+  return text::display_loses(token) ? base::shown_name(token) : shown(token);
 }
 
 std::string visible(std::string_view token) {

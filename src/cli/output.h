@@ -57,6 +57,8 @@ void put_token(Json& json, const std::string& key, const std::string& bytes_key,
                std::string_view token);
 /// What people see of a token: controls and spaces made visible.
 std::string shown(std::string_view token);
+/// The same, but bytes that are no UTF-8 as \xff and so on, as arguments may spell them.
+std::string shown_bytes(std::string_view token);
 /// The same for tables: every blank made visible, wherever it stands.
 std::string visible(std::string_view token);
 /// How wide a text is, in code points.

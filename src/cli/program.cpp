@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "base/wording.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -54,12 +56,21 @@ int run_words(const std::vector<std::string>& words) {
     print(verb_help(verb));
     return kDone;
   }
+  refuse_overwriting(verb, arguments);
   return verb.run(arguments);
 }
 
 int report(const std::string& where, const std::string& sentence, int code) {
   std::fflush(stdout);
-  say(fmt::format("{}: {}", bold(where, STDERR_FILENO), sentence));
+  // Names of files and of what stands in them come into it as they are.
+  std::string shown;
+  for (std::size_t begin = 0; begin <= sentence.size();) {
+    const std::size_t end = std::min(sentence.find('\n', begin), sentence.size());
+    if (begin > 0) shown += '\n';
+    shown += base::shown_name(std::string_view(sentence).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  say(fmt::format("{}: {}", bold(where, STDERR_FILENO), shown));
   return code;
 }
 

@@ -110,6 +110,13 @@ Subject text_subject(const store::Table& table, const std::string& text) {
     for (const std::string& word : pooled.unknown) ids.push_back(find_token(table, word));
     if (!pooled.unknown.empty()) pooled = inspect::pool_ids(table, std::move(ids));
   }
+  if (pooled.non_finite > 0) {
+    say(fmt::format("Left out: {} of the text with values that are not finite.",
+                    counted(pooled.non_finite, "row")));
+  }
+  if (pooled.parts == 0 && pooled.non_finite > 0) {
+    throw Error(ErrorKind::file, fmt::format("{}: no row of the text is finite", table.path));
+  }
   if (pooled.parts == 0) {
     throw UsageError("--text is empty: it has no rows to take the mean of.");
   }

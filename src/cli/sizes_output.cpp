@@ -18,7 +18,7 @@ void put_sizes(Json& json, const train::Sizes& sizes, const train::Settings& set
 std::string sizes_text(const train::Sizes& sizes, const train::Settings& settings) {
   return fmt::format(
       "\nparameters  {}\nweights     {}\ntraining    {} at batch {}, context {}: weights, "
-      "gradients {}, moments {}, activations {}\n",
+      "gradients {}, moments {}, activations {}; the text and the program come on top\n",
       sizes.parameters, bytes_text(sizes.weight_bytes), bytes_text(sizes.training_bytes),
       settings.batch, settings.context, bytes_text(sizes.gradient_bytes),
       bytes_text(sizes.moment_bytes), bytes_text(sizes.activation_bytes));

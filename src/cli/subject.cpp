@@ -102,6 +102,11 @@ store::Table open_table_argument(const Arguments& arguments, const std::string& 
   return table;
 }
 
+void say_notes(const store::WrittenTable& written) {
+  for (const std::string& warning : written.warnings) say(fmt::format("Warning: {}.", warning));
+  for (const std::string& note : written.notes) say(fmt::format("Note: {}.", note));
+}
+
 std::shared_ptr<const text::Tokenizer> load_tokenizer(const std::string& path,
                                                       const std::string& split) {
   const store::OpenedTokenizer opened = store::open_tokenizer(path, split == "auto" ? "" : split);

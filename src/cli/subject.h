@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "store/model_folder.h"
 #include "store/table.h"
+#include "store/table_write.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
@@ -26,6 +27,9 @@ store::TableOptions table_options(const Arguments& arguments);
 /// store::open_table.
 store::Table open_table_argument(const Arguments& arguments,
                                  const std::string& positional = kTableArgument);
+
+/// Says what the form and the dtype of a table that was written could not keep.
+void say_notes(const store::WrittenTable& written);
 
 /// The tokenizer of a file or folder (store::open_tokenizer); says what of it is not applied.
 ///   split  how a tiktoken rank file cuts text; auto: as its size says

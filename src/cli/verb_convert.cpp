@@ -4,6 +4,8 @@
 #include "cli/program.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
+#include "files/overwriting.h"
+#include "files/projector.h"
 #include "store/table_write.h"
 
 namespace lexirow::cli {
@@ -19,10 +21,14 @@ int run_convert(const Arguments& arguments) {
   const store::TableFormat format = arguments.has("to")
                                         ? store::parse_table_format(arguments.text("to"))
                                         : store::table_format_of(out);
+  if (format == store::TableFormat::projector) {
+    files::refuse_overwriting({{"OUT", files::metadata_path(out)}},
+                              {{"IN", arguments.positional("IN")}});
+  }
   const store::Table table = open_table_argument(arguments, "IN");
   const store::WrittenTable written =
       store::write_table(table, out, format, dtype_of(arguments.text("dtype")));
-  for (const std::string& note : written.notes) say(fmt::format("Note: {}.", note));
+  say_notes(written);
   if (arguments.flag("json")) {
     Json json;
     json["rows"] = written.rows;
@@ -35,6 +41,7 @@ int run_convert(const Arguments& arguments) {
     json["to"] = store::table_format_name(format);
     json["files"] = written.files;
     json["respelt"] = written.respelt;
+    json["values"] = written.loss.values;
     print_json(json);
     return kDone;
   }
@@ -56,8 +63,9 @@ Verb convert_verb() {
       "and "
       "x_metadata.tsv). What was written is read back and compared "
       "before this reports success.";
-  verb.positionals = {table_positional(),
-                      {.name = "OUT", .help = "the file to be written", .type = ValueType::file}};
+  verb.positionals = {
+      table_positional(),
+      {.name = "OUT", .help = "the file to be written", .type = ValueType::file, .output = true}};
   verb.positionals[0].name = "IN";
   verb.options = {
       {.name = "to",

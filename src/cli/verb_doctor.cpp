@@ -28,7 +28,7 @@ std::string token_of(const store::Table& table, std::int64_t id) {
 
 std::string row_text(const store::Table& table, std::int64_t id) {
   const std::string token = token_of(table, id);
-  return token.empty() ? fmt::format("{}", id) : fmt::format("{} {}", id, shown(token));
+  return token.empty() ? fmt::format("{}", id) : fmt::format("{} {}", id, shown_bytes(token));
 }
 
 /// The first few of a list, and how many more there are.
@@ -160,9 +160,7 @@ std::vector<std::int64_t> repair(const Arguments& arguments, const store::AuditS
     repaired.rows = files::replaced_rows(repaired.rows, rows,
                                          inspect::mean_of_others(*repaired.rows, left_out));
   }
-  for (const std::string& note : store::write_table(repaired, out, format).notes) {
-    say(fmt::format("Note: {}.", note));
-  }
+  say_notes(store::write_table(repaired, out, format));
   return rows;
 }
 
@@ -221,7 +219,8 @@ Verb doctor_verb() {
        .value = "OUT",
        .type = ValueType::file,
        .help = "write the table with the rows that are zeros, not finite or not trained set to the "
-               "mean of the others; its form is that of its ending"},
+               "mean of the others; its form is that of its ending",
+       .output = true},
       {.name = "rows", .value = "N,...", .help = "replace these rows instead, with --repair"},
       threads_option(),
       json_option(),

@@ -29,6 +29,12 @@ void say_what_was_met(const inspect::EmbeddedLines& result) {
   if (result.unknown_words > 0) {
     say(fmt::format("{} without a row left out", counted(result.unknown_words, "word")));
   }
+  if (result.non_finite > 0) {
+    say(
+        fmt::format("Warning: {} left out: the rows hold a NaN or an infinity (lexirow doctor "
+                    "tells which).",
+                    counted(result.non_finite, "token")));
+  }
   if (result.corpus.byte_order_marks > 0) say("dropped a byte-order mark (--raw keeps it)");
   if (result.corpus.carriage_returns > 0) {
     say(fmt::format("read {} as LF (--raw keeps them)",
@@ -55,6 +61,7 @@ int run_embed(const Arguments& arguments) {
     json["dim"] = table.dim();
     json["tokens"] = result.parts;
     json["unknown"] = result.unknown_words + result.encoded.unknown;
+    json["non_finite"] = result.non_finite;
     json["no_tokens"] = result.empty_lines;
     json["out"] = out;
     print_json(json);
@@ -82,7 +89,11 @@ Verb embed_verb() {
                        .help = "a text, a line for each vector; - for standard input",
                        .type = ValueType::file}};
   verb.options = {
-      {.name = "out", .value = "X.npy", .type = ValueType::file, .help = "the array to write"},
+      {.name = "out",
+       .value = "X.npy",
+       .type = ValueType::file,
+       .help = "the array to write",
+       .output = true},
       {.name = "raw",
        .type = ValueType::flag,
        .fallback = "false",

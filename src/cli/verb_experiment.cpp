@@ -164,7 +164,11 @@ Verb experiment_verb() {
   for (const Experiment& each : experiment::all_experiments()) name.choices.push_back(each.name);
   verb.positionals = {name};
   verb.options = {
-      {.name = "out", .value = "DIR", .type = ValueType::folder, .help = "folder for the report"},
+      {.name = "out",
+       .value = "DIR",
+       .type = ValueType::folder,
+       .help = "folder for the report",
+       .output = true},
       {.name = "quick", .type = ValueType::flag, .help = "smaller sizes: all within 3 minutes"},
       {.name = "text",
        .value = "FILE",

@@ -24,7 +24,7 @@ Subject analogy(std::vector<Subject> added, const std::vector<Subject>& taken) {
   std::vector<inspect::SignedVector> vectors;
   const auto take = [&](const Subject& one, double sign) {
     whole.label += fmt::format("{}{}",
-                               sign < 0              ? " - "
+                               sign < 0              ? (whole.label.empty() ? "- " : " - ")
                                : whole.label.empty() ? ""
                                                      : " + ",
                                one.label);
@@ -57,7 +57,7 @@ std::vector<Subject> queries_of(const store::Table& table, const Arguments& argu
   for (const std::string& token : arguments.texts("minus")) {
     taken.push_back(token_subject(table, token));
   }
-  if (queries.empty()) {
+  if (queries.empty() && taken.empty()) {
     throw UsageError("a TOKEN, --id N or --text TEXT is missing: what should the rows be near to?");
   }
   if (arguments.has("add") || arguments.has("minus")) return {analogy(std::move(queries), taken)};
@@ -70,7 +70,7 @@ void print_neighbours(const store::Table& table, const Subject& query,
   const bool dot = metric == inspect::Metric::dot;
   Table columns({"token", "id", "cosine", dot ? "dot" : "distance"}, "lrrr");
   for (const inspect::Neighbour& neighbour : found.nearest) {
-    columns.add({shown(table.token(neighbour.id)), std::to_string(neighbour.id),
+    columns.add({shown_bytes(table.token(neighbour.id)), std::to_string(neighbour.id),
                  fmt::format("{:.4f}", neighbour.cosine),
                  fmt::format("{:.4f}", dot ? neighbour.dot : neighbour.distance)});
   }
@@ -169,7 +169,7 @@ Verb near_verb() {
       {.name = "add", .value = "TOKEN", .help = "an analogy: a token to be added"},
       {.name = "minus", .value = "TOKEN", .help = "an analogy: a token to be taken away"},
       {.name = "metric",
-       .value = "NAME",
+       .value = "cosine|dot|euclidean",
        .type = ValueType::choice,
        .fallback = "cosine",
        .help = "what makes a row near",

@@ -23,7 +23,8 @@ std::vector<Option> train_options() {
        .value = "DIR",
        .type = ValueType::folder,
        .help = "the model folder to write",
-       .group = "Run"},
+       .group = "Run",
+       .output = true},
       {.name = "resume",
        .type = ValueType::flag,
        .fallback = "false",
@@ -41,12 +42,14 @@ std::vector<Option> train_options() {
        .help =
            "write the rows to a file of their own when the run is complete: word2vec's text, or "
            "the form of its ending as `convert` has them",
-       .group = "Run"},
+       .group = "Run",
+       .output = true},
       {.name = "log-json",
        .value = "FILE",
        .type = ValueType::file,
        .help = "progress as one JSON object a line; - is standard output",
-       .group = "Run"},
+       .group = "Run",
+       .output = true},
       {.name = "progress-every",
        .value = "SECONDS",
        .type = ValueType::real,
@@ -138,6 +141,7 @@ int say_stopped_reading(const train::TrainRequest& request) {
 
 int run_train(const Arguments& arguments) {
   const train::TrainRequest request = request_of(arguments);
+  train::refuse_overwriting(request, {{"--log-json", arguments.text("log-json")}});
   ProgressDisplay display(arguments.real("progress-every"), arguments.text("log-json"),
                           request.resume);
   train::TrainEvents events;

@@ -92,7 +92,9 @@ std::uint16_t float_to_bfloat(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
 
-void add_loss(float before, float after, NarrowingLoss& loss) {
+// `Wide` holds what was stored and what became of it.
+template <typename Wide>
+void add_loss(Wide before, Wide after, NarrowingLoss& loss) {
   ++loss.values;
   if (before == after || std::isnan(before)) return;
   ++loss.changed;
@@ -101,7 +103,7 @@ void add_loss(float before, float after, NarrowingLoss& loss) {
   } else if (after == 0) {
     ++loss.underflowed;
   } else {
-    const double error = std::abs((static_cast<double>(after) - before) / before);
+    const double error = static_cast<double>(std::abs((after - before) / before));
     loss.largest_relative = std::max(loss.largest_relative, error);
   }
 }
@@ -113,7 +115,7 @@ void narrow_values(const float* values, std::int64_t count, void* out, Narrowing
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint16_t stored = narrow_one(values[i]);
     std::memcpy(bytes + i * 2, &stored, sizeof stored);
-    add_loss(values[i], widen_one(stored), loss);
+    add_loss<double>(values[i], widen_one(stored), loss);
   }
 }
 
@@ -159,6 +161,17 @@ bool convert_integers(DType dtype, const void* data, std::int64_t count, Out* ou
       return true;
     default:
       return false;
+  }
+}
+
+// A long double holds every number of these dtypes where it has 64 bits for it, as on x86 and ARM.
+static_assert(std::numeric_limits<long double>::digits >= 64);
+
+void exact_values(DType dtype, const void* data, std::int64_t count, long double* out) {
+  if (dtype == DType::f64) {
+    convert_values<double>(data, count, out, [](double one) { return one; });
+  } else {
+    convert_integers(dtype, data, count, out);
   }
 }
 
@@ -235,6 +248,31 @@ void narrow(DType dtype, const float* values, std::int64_t count, void* out, Nar
   } else {
     if (count > 0) std::memcpy(out, values, static_cast<std::size_t>(count) * sizeof(float));
     loss.values += count;
+  }
+}
+
+bool is_wider_than_f32(DType dtype) {
+  return dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u32 ||
+         dtype == DType::u64;
+}
+
+void add_storing_loss(DType from, const void* data, std::int64_t count, DType to,
+                      NarrowingLoss& loss) {
+  constexpr std::int64_t kPiece = 256;
+  long double stored[kPiece];
+  float values[kPiece];
+  char narrowed[kPiece * sizeof(float)];
+  const char* bytes = static_cast<const char*>(data);
+  for (std::int64_t done = 0; done < count; done += kPiece) {
+    const std::int64_t piece = std::min(kPiece, count - done);
+    exact_values(from, bytes + done * dtype_bytes(from), piece, stored);
+    widen(from, bytes + done * dtype_bytes(from), piece, values);
+    NarrowingLoss of_float32;  // told by the stored numbers instead
+    narrow(to, values, piece, narrowed, of_float32);
+    widen(to, narrowed, piece, values);
+    for (std::int64_t i = 0; i < piece; ++i) {
+      add_loss(stored[i], static_cast<long double>(values[i]), loss);
+    }
   }
 }
 

@@ -60,6 +60,15 @@ bool can_narrow_to(DType dtype);
 ///   out     [count]  out   of that dtype, little-endian
 void narrow(DType dtype, const float* values, std::int64_t count, void* out, NarrowingLoss& loss);
 
+/// True for the dtypes of which float32 does not hold every value: F64 and integers of 32 and 64
+/// bits.
+bool is_wider_than_f32(DType dtype);
+
+/// What it costs to read stored values as float32 and write them as `to`, by the stored numbers.
+///   data  [count]  in   little-endian
+void add_storing_loss(DType from, const void* data, std::int64_t count, DType to,
+                      NarrowingLoss& loss);
+
 /// Copies values of a dtype of integers, a U64 above 2^63 - 1 as what its bits mean in 64 bits with
 /// a sign; false when the dtype is none.
 ///   data  [count]  in

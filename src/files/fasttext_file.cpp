@@ -125,6 +125,7 @@ void FastTextFile::read_dictionary(std::int64_t& at) {
     }
     if (i < words) words_.push(rest.substr(0, end));
   }
+  labels_ = labels;
 }
 
 void FastTextFile::read_matrix(std::int64_t at) {
@@ -148,6 +149,29 @@ void FastTextFile::read_matrix(std::int64_t at) {
         columns, static_cast<double>(rows) * static_cast<double>(columns) * 4, file_->size() - at));
   }
   matrix_ = file_->bytes().data() + at;
+  at += bytes;
+  check_output(at);
+}
+
+// The output matrix is not read, but a file without the whole of it was cut short.
+void FastTextFile::check_output(std::int64_t at) const {
+  if (number<std::uint8_t>(at, "the output matrix") != 0) {
+    fail("its output matrix is quantised, its input matrix is not; the file is damaged");
+  }
+  const auto rows = number<std::int64_t>(at, "the output matrix");
+  const auto columns = number<std::int64_t>(at, "the output matrix");
+  const std::int64_t expected = model_ == kSupervised ? labels_ : words_.size();
+  if (columns != dim_ || rows != expected) {
+    fail(fmt::format("the output matrix is {} x {}, but the settings make it {} x {}", rows,
+                     columns, expected, dim_));
+  }
+  std::int64_t bytes = 0;
+  const std::int64_t left = file_->size() - at;
+  const bool sized = !__builtin_mul_overflow(rows, columns * std::int64_t{4}, &bytes);
+  if (sized && bytes == left) return;
+  fail(fmt::format("the output matrix of {} x {} takes {} bytes, but {} are there; {}", rows,
+                   columns, bytes, left,
+                   bytes > left ? "the file is cut short" : "something follows it"));
 }
 
 std::string FastTextFile::description() const {

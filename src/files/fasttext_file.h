@@ -39,6 +39,7 @@ class FastTextFile {
  private:
   void read_dictionary(std::int64_t& at);
   void read_matrix(std::int64_t at);
+  void check_output(std::int64_t at) const;
   template <typename Number>
   Number number(std::int64_t& at, const char* what) const;
   [[noreturn]] void fail(const std::string& text) const;
@@ -47,6 +48,7 @@ class FastTextFile {
   TokenList words_;
   std::int64_t dim_ = 0;
   std::int64_t model_ = 0;
+  std::int64_t labels_ = 0;
   std::int64_t buckets_ = 0;
   std::int64_t shortest_ = 0;  // letters of an n-gram
   std::int64_t longest_ = 0;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 
@@ -18,8 +19,9 @@ constexpr std::size_t kHeaderCap = std::size_t{1} << 20;
 // The header is a Python dict of three entries: text, True or False, a tuple of numbers.
 class NpyHeaderReader {
  public:
-  NpyHeaderReader(std::string_view text, const std::string& where, NpyArray& array)
-      : text_(text), where_(where), array_(array) {}
+  NpyHeaderReader(std::string_view text, const std::string& where, NpyArray& array,
+                  std::string* refusal)
+      : text_(text), where_(where), array_(array), refusal_(refusal) {}
 
   void read() {
     expect('{');
@@ -41,8 +43,8 @@ class NpyHeaderReader {
 
  private:
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::file,
-                fmt::format("{}: the npy header is damaged at its byte {}: {}", where_, at_, text));
+    throw Error(ErrorKind::file, fmt::format("{}: the npy header is damaged at its byte {}: {}",
+                                             where_, at_, base::shown_name(text)));
   }
 
   void read_value(const std::string& key) {
@@ -78,7 +80,9 @@ class NpyHeaderReader {
       array_.swapped = descr[0] == '>' && dtype_bytes(dtype) > 1;
       return;
     }
-    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, refusal(descr, kind)));
+    const std::string why = refusal(base::shown_name(descr), kind);
+    if (refusal_ == nullptr) throw Error(ErrorKind::file, fmt::format("{}: {}", where_, why));
+    *refusal_ = why;
   }
 
   std::string refusal(const std::string& descr, const std::string& kind) const {
@@ -166,6 +170,7 @@ class NpyHeaderReader {
   std::string_view text_;
   const std::string& where_;
   NpyArray& array_;
+  std::string* refusal_;
   std::size_t at_ = 0;
 };
 
@@ -211,7 +216,7 @@ std::string npy_head(DType dtype, std::int64_t rows, std::int64_t dim) {
 
 }  // namespace
 
-NpyArray parse_npy(std::string_view bytes, const std::string& where) {
+NpyArray parse_npy(std::string_view bytes, const std::string& where, std::string* refusal) {
   constexpr std::size_t kVersionBytes = 2;
   const std::size_t begin = kNpyMagic.size() + kVersionBytes;
   if (!bytes.starts_with(kNpyMagic))
@@ -236,7 +241,8 @@ NpyArray parse_npy(std::string_view bytes, const std::string& where) {
     refuse_array(where, fmt::format("the npy header has {} bytes, more than the cap of {}", length,
                                     kHeaderCap));
   }
-  NpyHeaderReader(rest.substr(0, length), where, array).read();
+  NpyHeaderReader(rest.substr(0, length), where, array, refusal).read();
+  if (refusal != nullptr && !refusal->empty()) return array;
   place_values(rest.substr(length), where, array);
   return array;
 }

@@ -31,7 +31,9 @@ struct NpyArray {
 /// text, dates, complex and structured values. `where` names the file in errors.
 /// Throws Error(file): what is not npy, a header that is damaged, more or fewer bytes than the
 /// shape says (both counts). Source: numpy.lib.format.
-NpyArray parse_npy(std::string_view bytes, const std::string& where);
+///   refusal  where given, it says that the array holds no numbers, instead of an Error
+NpyArray parse_npy(std::string_view bytes, const std::string& where,
+                   std::string* refusal = nullptr);
 
 /// An array of one or two axes as rows; one axis is one column. `owner` keeps the bytes alive.
 /// Throws Error(file) for other shapes.

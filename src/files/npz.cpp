@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/pickle.h"
 #include "lexirow/error.h"
 
@@ -28,22 +29,25 @@ NpzFile::NpzFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)
   }
 }
 
-NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& owner) const {
+NpyArray NpzFile::array(const std::string& name, std::shared_ptr<const void>& owner,
+                        std::string* refusal) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
-    throw Error(ErrorKind::file, fmt::format("{}: no array {}; the archive holds {}", file_->path(),
-                                             name, fmt::join(names_, ", ")));
+    throw Error(
+        ErrorKind::file,
+        fmt::format("{}: no array {}; the archive holds {}", file_->path(), base::shown_name(name),
+                    base::shown_name(fmt::format("{}", fmt::join(names_, ", ")))));
   }
   const ZipEntry& entry = entries_[static_cast<std::size_t>(found - names_.begin())];
-  const std::string where = fmt::format("{}: {}", file_->path(), entry.name);
+  const std::string where = fmt::format("{}: {}", file_->path(), base::shown_name(entry.name));
   if (!entry.packed) {
     check_stored(entry, file_->path());
     owner = file_;
-    return parse_npy(entry.contents, where);
+    return parse_npy(entry.contents, where, refusal);
   }
   auto unpacked = std::make_shared<std::string>(unpack(entry, file_->path()));
   owner = unpacked;
-  return parse_npy(*unpacked, where);
+  return parse_npy(*unpacked, where, refusal);
 }
 
 }  // namespace lexirow::files

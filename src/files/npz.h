@@ -23,7 +23,9 @@ class NpzFile {
 
   /// One array; `owner` receives what keeps its values alive. Throws Error(file) for a name that is
   /// not there (naming those that are), or an array that cannot be read.
-  NpyArray array(const std::string& name, std::shared_ptr<const void>& owner) const;
+  ///   refusal  as parse_npy
+  NpyArray array(const std::string& name, std::shared_ptr<const void>& owner,
+                 std::string* refusal = nullptr) const;
 
  private:
   std::shared_ptr<const MappedFile> file_;

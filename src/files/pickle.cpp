@@ -60,7 +60,8 @@ void refuse_pickle(const std::string& path, PickleKind kind) {
       base::shell_word(path), out);
   const std::string gensim = fmt::format(
       "python3 -c 'import sys; from gensim.models import KeyedVectors as K; "
-      "K.load(sys.argv[1]).save_word2vec_format(sys.argv[2], binary=True)' {} {}",
+      "m = K.load(sys.argv[1]); getattr(m, \"wv\", m).save_word2vec_format(sys.argv[2], "
+      "binary=True)' {} {}",
       base::shell_word(path), base::shell_word(path + ".vectors"));
   throw Error(ErrorKind::file,
               fmt::format("{}: a Python pickle{}, which is not opened: a pickle can run any code. "

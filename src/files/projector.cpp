@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "files/atomic_write.h"
+#include "files/vector_lines.h"
 #include "lexirow/error.h"
 
 namespace lexirow::files {
@@ -16,6 +18,7 @@ namespace lexirow::files {
 namespace {
 
 constexpr std::string_view kEnding = ".tsv";
+constexpr std::size_t kCheckedLines = 100;
 
 // Characters that JavaScript's trim() takes for blank or that end a line somewhere, beyond ASCII;
 // the projector passes over lines that are blank.
@@ -118,6 +121,36 @@ std::string metadata_text(const RowSource& rows, const std::vector<LabelColumn>&
   return text;
 }
 
+// The numbers between the tabs of a line; false where one is none.
+bool parse_fields(std::string_view line, std::vector<float>& values) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  for (;;) {
+    const std::string_view field = line.substr(0, line.find('\t'));
+    float value = 0;
+    if (!parse_number(field, value)) return false;
+    values.push_back(value);
+    if (field.size() == line.size()) return true;
+    line.remove_prefix(field.size() + 1);
+  }
+}
+
+// The width that most of the first lines have.
+std::size_t projector_width(const std::vector<std::string_view>& lines) {
+  std::map<std::size_t, std::size_t> times;
+  for (std::size_t i = 0; i < std::min(kCheckedLines, lines.size()); ++i) {
+    std::vector<float> values;
+    if (parse_fields(lines[i], values) && values.size() >= 2) ++times[values.size()];
+  }
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? 0 : most->first;
+}
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
+
 }  // namespace
 
 std::string metadata_path(const std::string& vectors_path) {
@@ -199,7 +232,7 @@ void write_projector(const std::string& vectors_path, const RowSource& rows,
 
 TokenList read_metadata(const std::string& path, std::int64_t rows) {
   const std::string text = read_file(path);
-  std::vector<std::string_view> lines = lines_of(text);
+  std::vector<std::string_view> lines = lines_of(without_mark(text));
   std::size_t column = 0;
   if (!lines.empty() && static_cast<std::int64_t>(lines.size()) == rows + 1 &&
       lines[0].find('\t') != std::string_view::npos) {
@@ -224,47 +257,39 @@ TokenList read_metadata(const std::string& path, std::int64_t rows) {
   return tokens;
 }
 
-// The numbers between the tabs of a line; false where one is none.
-bool parse_fields(std::string_view line, std::vector<float>& values) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  for (;;) {
-    const std::string_view field = line.substr(0, line.find('\t'));
-    double value = 0;
-    const auto [rest, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (field.empty() || rest != field.data() + field.size()) return false;
-    values.push_back(static_cast<float>(value));
-    if (field.size() == line.size()) return true;
-    line.remove_prefix(field.size() + 1);
-  }
-}
-
-bool looks_like_projector(std::string_view head, bool whole) {
-  constexpr std::size_t kLines = 100;
-  std::vector<std::string_view> lines = lines_of(head.substr(0, std::size_t{1} << 20));
+bool looks_like_projector(std::string_view head, bool whole, bool has_labels) {
+  std::vector<std::string_view> lines =
+      lines_of(without_mark(head).substr(0, std::size_t{1} << 20));
   if ((!whole || head.size() > std::size_t{1} << 20) && !lines.empty()) lines.pop_back();
-  std::size_t dim = 0;
-  for (std::size_t i = 0; i < std::min(kLines, lines.size()); ++i) {
+  lines.resize(std::min(kCheckedLines, lines.size()));
+  const std::size_t width = projector_width(lines);
+  if (width == 0) return false;
+  std::size_t fitting = 0;
+  std::size_t fractions = 0;
+  for (const std::string_view line : lines) {
     std::vector<float> values;
-    if (!parse_fields(lines[i], values) || values.size() < 2) return false;
-    if (i > 0 && values.size() != dim) return false;
-    dim = values.size();
+    if (!parse_fields(line, values) || values.size() != width) continue;
+    ++fitting;
+    if (field_of(line, 0).find('.') != std::string_view::npos) ++fractions;
   }
-  return dim > 0;
+  if (fitting == lines.size()) return true;
+  return 2 * fitting > lines.size() && (has_labels || 2 * fractions > lines.size());
 }
 
 std::shared_ptr<const RowSource> read_projector_vectors(std::string_view bytes,
                                                         const std::string& where) {
   std::vector<float> values;
   std::int64_t rows = 0;
-  std::size_t dim = 0;
-  for (std::string_view line : lines_of(bytes)) {
+  const std::vector<std::string_view> lines = lines_of(without_mark(bytes));
+  const std::size_t dim = projector_width(lines);
+  for (std::string_view line : lines) {
     const std::size_t before = values.size();
     const bool numbers = parse_fields(line, values);
-    if (rows == 0) dim = values.size();
     if (!numbers || values.size() - before != dim) {
-      throw Error(ErrorKind::file, fmt::format("{}: line {} does not hold {} numbers between tabs, "
-                                               "as the first one does",
-                                               where, rows + 1, dim));
+      throw Error(ErrorKind::file,
+                  fmt::format("{}: line {} does not hold {} numbers between tabs and nothing else, "
+                              "as the other lines do",
+                              where, rows + 1, dim));
     }
     ++rows;
   }

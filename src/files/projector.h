@@ -36,9 +36,11 @@ void write_projector(const std::string& vectors_path, const RowSource& rows,
 /// Throws Error(io), Error(file) when the lines do not fit the rows.
 TokenList read_metadata(const std::string& path, std::int64_t rows);
 
-/// True when every line of the beginning of a file holds the same number of numbers between tabs,
-/// two or more, and nothing else.
-bool looks_like_projector(std::string_view head, bool whole);
+/// True when the lines of the beginning of a file hold the same number of numbers between tabs, two
+/// or more, and nothing else: every line, or more than half of them where that tells enough: a file
+/// of labels stands beside it, or the first numbers of the lines are fractions, as no token is.
+/// A byte-order mark is passed over.
+bool looks_like_projector(std::string_view head, bool whole, bool has_labels = false);
 
 /// The vectors of such a file. Throws Error(file) naming a line that does not fit.
 std::shared_ptr<const RowSource> read_projector_vectors(std::string_view bytes,

@@ -70,6 +70,20 @@ class StoredRows : public RowSource {
     }
   }
 
+  bool add_loss(DType to, std::int64_t begin, std::int64_t end,
+                NarrowingLoss& loss) const override {
+    if (!is_wider_than_f32(array_.dtype)) return false;
+    const auto add = [&](const char* stored, std::int64_t count, std::int64_t) {
+      add_storing_loss(array_.dtype, stored, count, to, loss);
+    };
+    if (!array_.by_columns) {
+      pieces(begin * dim(), (end - begin) * dim(), add);
+    } else {
+      for (std::int64_t j = 0; j < dim(); ++j) pieces(j * rows() + begin, end - begin, add);
+    }
+    return true;
+  }
+
   void release(std::int64_t begin, std::int64_t end) const override {
     if (!array_.mapped || array_.by_columns) return;
     const std::int64_t row_bytes = dim() * dtype_bytes(array_.dtype);
@@ -79,16 +93,24 @@ class StoredRows : public RowSource {
  private:
   // `count` values in the order of the file, from the one numbered `first`.
   void values(std::int64_t first, std::int64_t count, float* out) const {
+    pieces(first, count, [&](const char* stored, std::int64_t piece, std::int64_t done) {
+      widen(array_.dtype, stored, piece, out + done);
+    });
+  }
+
+  // Calls `take(bytes, values, values before)` with stored values, little-endian.
+  template <typename Take>
+  void pieces(std::int64_t first, std::int64_t count, Take&& take) const {
     const std::int64_t bytes = dtype_bytes(array_.dtype);
     const char* from = static_cast<const char*>(array_.data) + first * bytes;
-    if (!array_.swapped || bytes == 1) return widen(array_.dtype, from, count, out);
+    if (!array_.swapped || bytes == 1) return take(from, count, std::int64_t{0});
     constexpr std::int64_t kPiece = 512;
     char buffer[kPiece * sizeof(double)];
     for (std::int64_t done = 0; done < count; done += kPiece) {
       const std::int64_t piece = std::min(kPiece, count - done);
       std::memcpy(buffer, from + done * bytes, static_cast<std::size_t>(piece * bytes));
       swap_bytes(buffer, piece, bytes);
-      widen(array_.dtype, buffer, piece, out + done);
+      take(buffer, piece, done);
     }
   }
 
@@ -109,6 +131,15 @@ class ChosenRows : public RowSource {
       source_->read(id, id + 1, out + (i - begin) * dim());
     }
   }
+  bool add_loss(DType to, std::int64_t begin, std::int64_t end,
+                NarrowingLoss& loss) const override {
+    bool known = false;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t id = ids_[static_cast<std::size_t>(i)];
+      known = source_->add_loss(to, id, id + 1, loss);
+    }
+    return known;
+  }
 
  private:
   std::shared_ptr<const RowSource> source_;
@@ -122,6 +153,10 @@ class FirstRows : public RowSource {
 
   void read(std::int64_t begin, std::int64_t end, float* out) const override {
     source_->read(begin, end, out);
+  }
+  bool add_loss(DType to, std::int64_t begin, std::int64_t end,
+                NarrowingLoss& loss) const override {
+    return source_->add_loss(to, begin, end, loss);
   }
   void release(std::int64_t begin, std::int64_t end) const override {
     source_->release(begin, end);
@@ -147,6 +182,17 @@ class ReplacedRows : public RowSource {
       std::copy(row_.begin(), row_.end(), out + (*id - begin) * dim());
     }
   }
+  bool add_loss(DType to, std::int64_t begin, std::int64_t end,
+                NarrowingLoss& loss) const override {
+    bool known = source_->add_loss(to, begin, begin, loss);
+    for (auto id = std::lower_bound(ids_.begin(), ids_.end(), begin); begin < end; ++id) {
+      const std::int64_t next = id == ids_.end() ? end : std::min(*id, end);
+      known = source_->add_loss(to, begin, next, loss);
+      begin = next + 1;
+      if (id == ids_.end()) break;
+    }
+    return known;
+  }
   void release(std::int64_t begin, std::int64_t end) const override {
     source_->release(begin, end);
   }
@@ -160,6 +206,10 @@ class ReplacedRows : public RowSource {
 }  // namespace
 
 void RowSource::release(std::int64_t, std::int64_t) const {}
+
+bool RowSource::add_loss(DType, std::int64_t, std::int64_t, NarrowingLoss&) const {
+  return false;
+}
 
 std::shared_ptr<const RowSource> rows_of_view(base::View2<const float> values,
                                               std::shared_ptr<const void> owner, DType dtype) {

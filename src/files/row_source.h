@@ -32,6 +32,10 @@ class RowSource {
   ///   out  [end - begin, dim]  out
   virtual void read(std::int64_t begin, std::int64_t end, float* out) const = 0;
 
+  /// Adds what it costs to write rows [begin, end) as `to`, by what is stored of them. False, with
+  /// nothing added, where float32 holds all that is stored: then narrow() tells it.
+  virtual bool add_loss(DType to, std::int64_t begin, std::int64_t end, NarrowingLoss& loss) const;
+
   /// Says that rows [begin, end) are done with: pages of a mapped file that hold nothing else are
   /// given back, so that a sweep over a table larger than memory stays small. They may be read
   /// again at any time.

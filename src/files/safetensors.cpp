@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "files/safetensors_header.h"
 #include "lexirow/error.h"
@@ -138,17 +139,19 @@ void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   const auto fail = [&](const std::string& name, const std::string& text) {
-    throw Error(ErrorKind::file, fmt::format("{}: tensor {}: {}", path(), name, text));
+    throw Error(ErrorKind::file,
+                fmt::format("{}: tensor {}: {}", path(), base::shown_name(name), text));
   };
   std::int64_t end = 0;
   std::string before = "the header";
   for (HeaderEntry& tensor : stated) {
     Entry entry;
+    const bool known = tensor.unknown_dtype.empty();
     if (!tensor_size(tensor.shape, tensor.dtype, entry.count, entry.bytes)) {
       fail(tensor.name,
            fmt::format("the shape [{}] does not fit in 63 bits", fmt::join(tensor.shape, ",")));
     }
-    if (tensor.begin > tensor.end || tensor.end - tensor.begin != entry.bytes) {
+    if (tensor.begin > tensor.end || (known && tensor.end - tensor.begin != entry.bytes)) {
       fail(tensor.name, fmt::format("{} of shape [{}] takes {} bytes, but data_offsets are [{},{}]",
                                     dtype_name(tensor.dtype), fmt::join(tensor.shape, ","),
                                     entry.bytes, tensor.begin, tensor.end));
@@ -166,6 +169,10 @@ void SafetensorsFile::place_entries(std::vector<HeaderEntry>& stated, std::int64
     }
     end = tensor.end;
     before = tensor.name;
+    if (!known) {
+      unread_.emplace(std::move(tensor.name), std::move(tensor.unknown_dtype));
+      continue;
+    }
     entry.name = std::move(tensor.name);
     entry.dtype = tensor.dtype;
     entry.shape = std::move(tensor.shape);
@@ -187,14 +194,20 @@ const SafetensorsFile::Entry* SafetensorsFile::find(const std::string& name) con
 
 const SafetensorsFile::Entry& SafetensorsFile::entry(const std::string& name) const {
   if (const Entry* found = find(name)) return *found;
+  if (const auto unread = unread_.find(name); unread != unread_.end()) {
+    throw Error(ErrorKind::file, fmt::format("{}: tensor {}: unknown dtype {}; known are{}", path(),
+                                             base::shown_name(name),
+                                             base::shown_name(unread->second), known_dtypes()));
+  }
   constexpr std::size_t kListed = 20;
   std::string known;
   for (std::size_t i = 0; i < std::min(kListed, entries_.size()); ++i) {
     known += fmt::format("{}{}", i == 0 ? "" : ", ", entries_[i].name);
   }
   if (entries_.size() > kListed) known += fmt::format(" and {} more", entries_.size() - kListed);
-  throw Error(ErrorKind::file, fmt::format("{}: no tensor {}; the file holds {}", path(), name,
-                                           known.empty() ? "no tensor" : known));
+  throw Error(ErrorKind::file,
+              fmt::format("{}: no tensor {}; the file holds {}", path(), base::shown_name(name),
+                          known.empty() ? "no tensor" : base::shown_name(known)));
 }
 
 void SafetensorsFile::read_f32(const Entry& entry, float* out) const {

@@ -62,8 +62,10 @@ class SafetensorsFile {
   const std::string& path() const { return file_->path(); }
   /// In the order of their data.
   const std::vector<Entry>& entries() const { return entries_; }
+  /// Tensors of a dtype that is not read, with the text of it; they are no entries.
+  const std::map<std::string, std::string>& unread() const { return unread_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// Throws Error(file) naming the tensors there are.
+  /// Throws Error(file) naming the tensors there are, or the dtype of one that is not read.
   const Entry& entry(const std::string& name) const;
   const Entry* find(const std::string& name) const;
 
@@ -84,6 +86,7 @@ class SafetensorsFile {
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<Entry> entries_;
+  std::map<std::string, std::string> unread_;
   std::map<std::string, std::string> metadata_;
 };
 

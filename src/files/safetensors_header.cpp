@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 
 namespace lexirow::files {
@@ -50,9 +51,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     }
     if (place_ != Place::entry || key_ != "dtype") refuse(fmt::format("the text \"{}\"", value));
     const auto dtype = find_dtype(value);
-    if (!dtype) {
-      fail(fmt::format("tensor {}: unknown dtype {}; known are{}", entry_.name, value,
-                       known_dtypes()));
+    if (!dtype) {  // the other tensors can be read all the same
+      entry_.unknown_dtype = std::move(value);
+      return true;
     }
     entry_.dtype = *dtype;
     return true;
@@ -132,7 +133,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   enum class Place { outside, root, metadata, entry, shape, offsets };
 
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, text));
+    throw Error(ErrorKind::file, fmt::format("{}: {}", where_, base::shown_name(text)));
   }
 
   [[noreturn]] void refuse(const std::string& got) const {

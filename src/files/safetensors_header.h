@@ -18,6 +18,8 @@ struct HeaderEntry {
   std::vector<std::int64_t> shape;
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  std::string
+      unknown_dtype{};  ///< the text of a dtype that is not read; `dtype` means nothing then
 };
 
 struct Header {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 
@@ -15,7 +16,7 @@ std::map<std::string, std::string> read_safetensors_index(const std::string& pat
   using Json = nlohmann::json;
   const std::string text = read_file(path);
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::file, fmt::format("{}: {}", path, what));
+    throw Error(ErrorKind::file, fmt::format("{}: {}", path, base::shown_name(what)));
   };
   std::set<std::string> names;
   std::string section;

@@ -35,6 +35,8 @@ struct WordVectors {
   std::int64_t stated_rows = -1;   ///< by the header
   std::int64_t read_rows = 0;      ///< of which some may not have been kept
   std::int64_t spaced_tokens = 0;  ///< with spaces within them
+  bool byte_order_mark = false;    ///< there was one, and it was dropped
+  NarrowingLoss loss{};            ///< numbers of the rows that are out of float32's range
 };
 
 /// What the beginning of a file of word vectors shows.
@@ -45,13 +47,15 @@ struct VectorShape {
   std::int64_t dim = 0;
   std::string form;
   std::string reason;
+  std::string damage{};  ///< which line does not fit what the others show
 };
 
-/// Judges the first bytes (of a longer file: half a megabyte or more). Text: the first line is
-/// "count dim", or every one of the first hundred lines ends with as many numbers. Numbers are
-/// counted from the right, so a token may hold spaces or be a number. Binary: the line "count dim"
-/// and behind it no text. A `form` that is empty means: these are no word vectors, `reason` says
-/// why.
+/// Judges the first bytes (of a longer file: half a megabyte or more), a byte-order mark passed
+/// over. Text: the first line is "count dim", or none is. Its width is the number of numbers that
+/// more than half of the first hundred lines end with; a header must say the same. Numbers are
+/// counted from the right, so a token may hold spaces or be a number: then its line has more of
+/// them, and one with fewer is `damage`. Binary: the line "count dim" and behind it no text. Of a
+/// `form` that is empty `damage` or, where these are no word vectors, `reason` says why.
 ///   whole  these are all bytes of the file
 VectorShape vector_shape(std::string_view head, bool whole, VectorHeader header);
 

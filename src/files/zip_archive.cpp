@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "base/wording.h"
 #include "lexirow/error.h"
 
 namespace lexirow::files {
@@ -49,7 +50,8 @@ class ZipReader {
 
  private:
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::file, fmt::format("{}: damaged zip archive: {}", where_, text));
+    throw Error(ErrorKind::file,
+                fmt::format("{}: damaged zip archive: {}", where_, base::shown_name(text)));
   }
 
   template <typename Number>
@@ -177,7 +179,7 @@ void check_sum(std::string_view contents, const ZipEntry& entry, const std::stri
   if (sum == entry.checksum) return;
   throw Error(ErrorKind::file,
               fmt::format("{}: damaged zip archive: the checksum of {} is {:08x}, expected {:08x}",
-                          where, entry.name, sum, entry.checksum));
+                          where, base::shown_name(entry.name), sum, entry.checksum));
 }
 
 struct EndInflate {
@@ -205,11 +207,11 @@ std::string unpack(const ZipEntry& entry, const std::string& where) {
     throw Error(ErrorKind::file,
                 fmt::format("{}: {} would unpack from {} bytes to {}, more than 200 times as much; "
                             "if that is meant, unpack it first: unzip {}",
-                            where, entry.name, packed_bytes, entry.bytes, where));
+                            where, base::shown_name(entry.name), packed_bytes, entry.bytes, where));
   }
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::file,
-                fmt::format("{}: damaged zip archive: {}: {}", where, entry.name, what));
+    throw Error(ErrorKind::file, fmt::format("{}: damaged zip archive: {}: {}", where,
+                                             base::shown_name(entry.name), what));
   };
   std::string out(static_cast<std::size_t>(entry.bytes), '\0');
   const std::unique_ptr<z_stream, EndInflate> stream(new z_stream{});

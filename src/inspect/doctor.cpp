@@ -1,5 +1,7 @@
 #include "inspect/doctor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -14,11 +16,11 @@ namespace {
 
 // The order in which findings of one severity are told.
 constexpr const char* kKinds[] = {
-    "sizes",         "tokens_without_rows", "pad_ids",      "head_missing",   "tied_differs",
-    "ledger",        "non_finite",          "zero",         "pad_row",        "never_updated",
-    "under_trained", "unreachable",         "duplicate",    "near_duplicate", "token_twice",
-    "outlier_norm",  "dtype_loss",          "surplus_rows", "dtype_wide",     "crowded",
-    "search_cut"};
+    "empty",          "tokenizer",     "sizes",         "tokens_without_rows", "pad_ids",
+    "head_missing",   "tied_differs",  "ledger",        "non_finite",          "zero",
+    "pad_row",        "never_updated", "under_trained", "unreachable",         "duplicate",
+    "near_duplicate", "token_twice",   "outlier_norm",  "dtype_loss",          "surplus_rows",
+    "dtype_wide",     "crowded",       "search_cut"};
 
 std::ptrdiff_t rank_of(const Finding& finding) {
   return std::find(std::begin(kKinds), std::end(kKinds), finding.kind) - std::begin(kKinds);
@@ -27,7 +29,14 @@ std::ptrdiff_t rank_of(const Finding& finding) {
 void examine_table(base::ThreadPool& pool, const store::AuditSubject& subject, const char* name,
                    const files::RowSource& rows, const std::vector<std::int64_t>& unused,
                    Findings& findings) {
-  if (rows.rows() == 0 || rows.dim() == 0) return;
+  if (rows.rows() == 0 || rows.dim() == 0) {
+    findings.push_back({"empty",
+                        Severity::error,
+                        name,
+                        {},
+                        fmt::format("a table of {} x {} holds nothing", rows.rows(), rows.dim())});
+    return;
+  }
   const bool input = std::string_view(name) == "input";
   ExaminedTable table;
   table.name = name;

@@ -52,13 +52,40 @@ void examine_sizes(const store::AuditSubject& subject, std::vector<std::int64_t>
   }
 }
 
+void examine_width(const store::AuditSubject& subject, Findings& findings) {
+  if (!subject.config_dim || *subject.config_dim == subject.table.dim()) return;
+  findings.push_back({"sizes",
+                      Severity::error,
+                      "input",
+                      {},
+                      fmt::format("config says rows of {} numbers, the table's have {}",
+                                  *subject.config_dim, subject.table.dim())});
+}
+
+std::string pad_text(const store::AuditSubject& subject, std::int64_t id) {
+  if (id != kNoId) return fmt::format("{}", id);
+  return subject.own_folder ? "none" : "-1, which is none, though PyTorch takes the last row";
+}
+
+void examine_odd_pads(const store::AuditSubject& subject, Findings& findings) {
+  for (const std::string& odd : subject.odd_pads) {
+    findings.push_back({"pad_ids",
+                        Severity::warning,
+                        "",
+                        {},
+                        fmt::format("{} for the pad id, which is no whole number: what reads it "
+                                    "stops, or pads with nothing",
+                                    odd)});
+  }
+}
+
 void examine_pads(const store::AuditSubject& subject, Findings& findings) {
   std::string listed;
   bool disagree = false;
   for (const store::StatedPad& pad : subject.pads) {
     disagree = disagree || pad.id != subject.pads.front().id;
-    listed += fmt::format("{}{} {}", listed.empty() ? "" : ", ", pad.source,
-                          pad.id == kNoId ? "none" : fmt::format("{}", pad.id));
+    listed +=
+        fmt::format("{}{} {}", listed.empty() ? "" : ", ", pad.source, pad_text(subject, pad.id));
   }
   const std::int64_t used = subject.pads.empty() ? std::int64_t{kNoId} : subject.pads.back().id;
   if (disagree) {
@@ -107,6 +134,15 @@ void examine_repeated(const store::AuditSubject& subject, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+// The head moves every row of a tied table, whatever the text reads.
+std::string never_read_text(bool one, bool tied) {
+  if (tied) {
+    return fmt::format("the head shares the table, so only as {} to be predicted {} moved",
+                       one ? "a token" : "tokens", one ? "was it" : "were they");
+  }
+  return one ? "it holds what it was drawn with" : "they hold what they were drawn with";
+}
+
 // Bytes that no UTF-8 holds (Unicode 15, table 3-7): their tokens stand in no text.
 bool is_no_utf8(std::string_view token) {
   if (token.size() != 1) return false;
@@ -118,8 +154,18 @@ bool is_no_utf8(std::string_view token) {
 
 void examine_tokens(base::ThreadPool& pool, const store::AuditSubject& subject,
                     std::vector<std::int64_t>& unused, Findings& findings) {
+  if (!subject.tokenizer_problem.empty()) {
+    findings.push_back(
+        {"tokenizer",
+         Severity::error,
+         "",
+         {},
+         fmt::format("the tokenizer of the folder cannot be used: {}", subject.tokenizer_problem)});
+  }
   examine_sizes(subject, unused, findings);
+  examine_width(subject, findings);
   examine_pads(subject, findings);
+  examine_odd_pads(subject, findings);
   examine_repeated(subject, findings);
   const auto& tokenizer = subject.table.tokenizer;
   if (tokenizer == nullptr) return;
@@ -171,10 +217,9 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings) {
   if (!never.empty()) {
     findings.push_back(
         {"never_updated", Severity::warning, "input", never,
-         fmt::format("{} that training never read, by the ledger: {} what {} drawn with",
+         fmt::format("{} that training never read, by the ledger: {}",
                      base::counted(std::int64_t(never.size()), "row"),
-                     never.size() == 1 ? "it holds" : "they hold",
-                     never.size() == 1 ? "it was" : "they were")});
+                     never_read_text(never.size() == 1, subject.tied.value_or(false)))});
   }
   if (!apart.empty()) {
     findings.push_back(

@@ -57,6 +57,24 @@ void examine_narrow_dtype(const ExaminedTable& table, Findings& findings) {
   }
 }
 
+void examine_absent_head(const store::AuditSubject& subject, bool tied, Findings& findings) {
+  if (subject.head_dim > 0) {
+    findings.push_back({"sizes",
+                        Severity::error,
+                        "output",
+                        {},
+                        fmt::format("{} has rows of {} numbers, the input table's have {}",
+                                    subject.head_name, subject.head_dim, subject.table.dim())});
+  } else if (subject.needs_head && !tied && subject.tied.has_value()) {
+    findings.push_back({"head_missing",
+                        Severity::error,
+                        "output",
+                        {},
+                        "the configuration says that the head is a table of its own, but the "
+                        "file holds none: the model cannot score"});
+  }
+}
+
 }  // namespace
 
 void examine_values(const ExaminedTable& table, bool keeps_pad_row, Findings& findings) {
@@ -152,15 +170,7 @@ bool examine_head(base::ThreadPool& pool, const store::AuditSubject& subject, Fi
   const files::RowSource& table = *subject.table.rows;
   const bool tied = subject.tied.value_or(false);
   if (subject.head == nullptr) {
-    // Of another's folder it may be a model without a head.
-    if (subject.own_folder && !tied && subject.tied.has_value()) {
-      findings.push_back({"head_missing",
-                          Severity::error,
-                          "output",
-                          {},
-                          "the configuration says that the head is a table of its own, but the "
-                          "file holds none: the model cannot score"});
-    }
+    examine_absent_head(subject, tied, findings);
     return false;
   }
   const files::RowSource& head = *subject.head;

@@ -22,6 +22,7 @@ constexpr std::int64_t kLinesOfTile = 16;
 struct LineOutcome {
   std::int64_t parts = 0;
   std::int64_t unknown_words = 0;
+  std::int64_t non_finite = 0;
   text::EncodeCounts encoded;
   std::optional<Error> failure;
 };
@@ -81,6 +82,7 @@ class LineEmbedder {
     try {
       const PooledText pooled = pool(line, number, outcome);
       outcome.parts = pooled.parts;
+      outcome.non_finite = pooled.non_finite;
       outcome.unknown_words = static_cast<std::int64_t>(pooled.unknown.size());
       std::copy(pooled.vector.begin(), pooled.vector.end(), out);
     } catch (const Error& error) {
@@ -104,6 +106,7 @@ class LineEmbedder {
     ++result_.lines;
     result_.parts += outcome.parts;
     result_.unknown_words += outcome.unknown_words;
+    result_.non_finite += outcome.non_finite;
     result_.encoded += outcome.encoded;
     if (outcome.parts > 0) return;
     ++result_.empty;

@@ -19,6 +19,7 @@ struct EmbeddedLines {
   std::vector<std::int64_t> empty_lines;  ///< the first of them, from 1; 1000 at most
   std::int64_t parts = 0;                 ///< tokens that the vectors are means of
   std::int64_t unknown_words = 0;         ///< words without a row that were left out
+  std::int64_t non_finite = 0;            ///< tokens left out whose rows hold a NaN or an infinity
   text::CorpusCounts corpus;
   text::EncodeCounts encoded;
 };

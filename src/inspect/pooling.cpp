@@ -1,6 +1,7 @@
 #include "inspect/pooling.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "inspect/neighbours.h"
 #include "text/word_split.h"
@@ -16,14 +17,25 @@ Id pad_alone(const text::SpecialTokens& specials) {
   return shared ? kNoId : specials.pad;
 }
 
+bool is_finite(const float* values, std::int64_t count) {
+  return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
+}
+
 }  // namespace
 
 PooledText pool_ids(const store::Table& table, std::vector<Id> ids) {
   PooledText pooled;
+  std::vector<float> row(static_cast<std::size_t>(table.dim()));
   if (table.tokenizer != nullptr) {
     const Id pad = pad_alone(table.tokenizer->specials());
     if (pad != kNoId) std::erase(ids, pad);
   }
+  const auto is_broken = [&](Id id) {
+    if (id < 0 || id >= table.row_count()) return false;  // mean_row names it
+    table.rows->read(id, id + 1, row.data());
+    return !is_finite(row.data(), table.dim());
+  };
+  pooled.non_finite = static_cast<std::int64_t>(std::erase_if(ids, is_broken));
   pooled.vector = mean_row(*table.rows, ids);
   pooled.parts = static_cast<std::int64_t>(ids.size());
   pooled.rows = std::move(ids);
@@ -41,11 +53,18 @@ PooledText pool_words(const store::Table& table, std::string_view text) {
     vectors.resize(vectors.size() + dim);
     return vectors.data() + vectors.size() - dim;
   };
+  const auto left_out = [&]() {
+    if (is_finite(vectors.data() + vectors.size() - dim, table.dim())) return false;
+    vectors.resize(vectors.size() - dim);
+    positions.pop_back();
+    ++pooled.non_finite;
+    return true;
+  };
   text::for_each_word(text, text::WordSplit::space, [&](std::size_t begin, std::size_t end, bool) {
     const std::string_view word = text.substr(begin, end - begin);
     if (const auto id = table.find(word)) {
       table.rows->read(*id, *id + 1, add_part());
-      pooled.rows.push_back(*id);
+      if (!left_out()) pooled.rows.push_back(*id);
       return;
     }
     const auto grams =
@@ -54,6 +73,7 @@ PooledText pool_words(const store::Table& table, std::string_view text) {
       pooled.unknown.emplace_back(word);
     } else {
       table.subwords->mean(grams, add_part());
+      left_out();
     }
   });
   pooled.parts = static_cast<std::int64_t>(positions.size());

@@ -17,10 +17,12 @@ struct PooledText {
   std::int64_t parts = 0;     ///< vectors that the mean is of: rows, and words made of n-grams
   std::vector<float> vector;  ///< [dim]; zeros where there is no part
   std::vector<std::string> unknown{};  ///< words that have neither
+  std::int64_t non_finite = 0;         ///< vectors with a NaN or an infinity, which were left out
 };
 
-/// The mean of the rows of ids that a tokenizer gave. Pads are left out of sum and divisor; an id
-/// that pads and has another role too is none. Throws Error(index) for an id without a row.
+/// The mean of the rows of ids that a tokenizer gave. Rows that are not finite and pads are left
+/// out of sum and divisor; an id that pads and has another role too is none. Throws Error(index)
+/// for an id without a row.
 PooledText pool_ids(const store::Table& table, std::vector<Id> ids);
 
 /// A text for a table of words, cut at white space. Of a fastText model unseen words are made of

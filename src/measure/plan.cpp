@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <span>
 
 #include "base/system.h"
@@ -87,15 +88,63 @@ Passes count_corpus_passes(const text::TokenStream& stream, Plan& plan) {
   return {batches_of(training, settings), batches_of(held, settings)};
 }
 
-Passes read_corpus(base::ThreadPool& pool, const PlanRequest& request,
-                   const std::function<void(const std::string&)>& notice, Plan& plan) {
+/// What is kept of a corpus that was read, to read it again.
+struct ReadCorpus {
+  text::CorpusFiles files;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::unique_ptr<CountedStream> stream;
+  Passes passes;
+};
+
+void encode_again(const ReadCorpus& corpus, const train::Settings& settings,
+                  const std::function<void(std::span<const Id>)>& sink) {
+  text::CorpusCounts read;
+  text::EncodeCounts encoded;
+  text::encode_corpus(corpus.files, train::corpus_rules(settings), *corpus.tokenizer,
+                      train::encode_rules(settings, *corpus.tokenizer),
+                      train::document_rules(settings), read, encoded, sink);
+}
+
+/// Rows that a run of less than a pass does not read: those of the batches that it draws are read
+/// by the order of training.
+std::int64_t untouched_by_steps(const ReadCorpus& corpus, const Plan& plan) {
+  const train::Settings& settings = plan.settings;
+  const text::WindowPlan windows(*corpus.stream, 0, train::training_end(*corpus.stream, settings),
+                                 train::window_options(settings, true));
+  const text::EpochOrder order(static_cast<std::uint64_t>(settings.seed), 0, windows.size());
+  std::vector<std::int64_t> drawn(
+      static_cast<std::size_t>(std::min(windows.size(), plan.steps * settings.batch)));
+  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = order.at(static_cast<std::int64_t>(i));
+  std::sort(drawn.begin(), drawn.end());
+  std::vector<bool> touched(static_cast<std::size_t>(plan.vocab_size));
+  std::int64_t position = 0;
+  std::size_t next = 0;  // windows stand in the order of their begins, and of their ends
+  text::Window window = windows.at(drawn[0]);
+  encode_again(corpus, settings, [&](std::span<const Id> ids) {
+    for (const Id id : ids) {
+      while (next < drawn.size() && position >= window.begin + window.length) {
+        if (++next < drawn.size()) window = windows.at(drawn[next]);
+      }
+      if (next == drawn.size()) return;
+      if (position >= window.begin - window.carried) touched[static_cast<std::size_t>(id)] = true;
+      ++position;
+    }
+  });
+  return std::count(touched.begin(), touched.end(), false);
+}
+
+ReadCorpus read_corpus(base::ThreadPool& pool, const PlanRequest& request,
+                       const std::function<void(const std::string&)>& notice, Plan& plan) {
   const train::Reading reading{notice, nullptr, &pool};
-  const text::CorpusFiles files = train::list_and_say(request.corpus, reading);
+  ReadCorpus corpus;
+  corpus.files = train::list_and_say(request.corpus, reading);
+  const text::CorpusFiles& files = corpus.files;
   train::Settings stated;
   for (const auto& [name, text] : request.given) train::set_setting(stated, name, text);
   const train::TextFacts facts = train::look_at_corpus(files, stated, reading);
   plan.settings = train::resolve_settings(request.given, facts, plan.choice);
-  const auto tokenizer = train::make_tokenizer(files, plan.settings, reading);
+  corpus.tokenizer = train::make_tokenizer(files, plan.settings, reading);
+  const auto& tokenizer = corpus.tokenizer;
   if (!text::is_tokenizer_form(plan.settings.tokenizer)) {
     train::agree_with_tokenizer(plan.settings, request.given, *tokenizer);
   }
@@ -107,15 +156,17 @@ Passes read_corpus(base::ThreadPool& pool, const PlanRequest& request,
   FirstPlaces places(plan.vocab_size);
   text::CorpusCounts read;
   text::EncodeCounts encoded;
-  const CountedStream stream(text::encode_corpus(
+  corpus.stream = std::make_unique<CountedStream>(text::encode_corpus(
       files, train::corpus_rules(plan.settings), *tokenizer,
       train::encode_rules(plan.settings, *tokenizer), train::document_rules(plan.settings), read,
       encoded, [&](std::span<const Id> ids) { places.add(ids); }));
+  const CountedStream& stream = *corpus.stream;
   plan.corpus.emplace();
   plan.corpus->tokens = stream.size();
   plan.corpus->unknown = encoded.unknown + encoded.left_out;
   plan.corpus->untouched = places.absent_before(train::training_end(stream, plan.settings));
-  return count_corpus_passes(stream, plan);
+  corpus.passes = count_corpus_passes(stream, plan);
+  return corpus;
 }
 
 void list_tensors(const model::ModelConfig& config, Plan& plan) {
@@ -178,9 +229,9 @@ void plan_steps(const Passes& passes, Plan& plan) {
 Plan make_plan(base::ThreadPool& pool, const PlanRequest& request,
                const std::function<void(const std::string&)>& notice) {
   Plan plan;
-  Passes passes;
+  ReadCorpus corpus;
   if (!request.corpus.empty()) {
-    passes = read_corpus(pool, request, notice, plan);
+    corpus = read_corpus(pool, request, notice, plan);
   } else {
     train::Given given = request.given;
     // There is no text to look at: the textbook setting, unless a preset is asked for.
@@ -194,7 +245,10 @@ Plan make_plan(base::ThreadPool& pool, const PlanRequest& request,
   plan.sizes = train::model_sizes(config, plan.settings);
   list_tensors(config, plan);
   probe(pool, request.probe_seconds, plan);
-  plan_steps(passes, plan);
+  plan_steps(corpus.passes, plan);
+  if (plan.corpus && plan.steps > 0 && plan.steps < corpus.passes.batches) {
+    plan.corpus->untouched = untouched_by_steps(corpus, plan);
+  }
   return plan;
 }
 

@@ -24,7 +24,8 @@ struct PlanRequest {
 struct PlannedCorpus {
   std::int64_t tokens = 0;
   std::int64_t unknown = 0;     ///< tokens that became <unk>, or characters that were left out
-  std::int64_t untouched = 0;   ///< rows of tokens that do not occur in what is trained on
+  std::int64_t untouched = 0;   ///< rows that no batch of these steps reads; of a pass or more,
+                                ///< those of tokens that do not occur in what is trained on
   std::int64_t labels = 0;      ///< predicted in one pass over what is trained on
   std::int64_t validation = 0;  ///< predicted in an evaluation
 };
@@ -49,9 +50,9 @@ struct Plan {
   std::optional<double> estimated_seconds;  ///< of training with its evaluations
 };
 
-/// Works out what `train` would do; nothing is written. The text is read twice, vocabulary and ids,
-/// and not kept: memory is that of the vocabulary. The probe makes real steps of the model on ids
-/// that follow Zipf's law, where it fits in memory.
+/// Works out what `train` would do; nothing is written. The text is read twice, vocabulary and ids
+/// (once more for steps of less than a pass), and not kept: memory is that of the vocabulary. The
+/// probe makes real steps of the model on ids that follow Zipf's law, where it fits in memory.
 /// Throws Error as train does, for settings and texts that it would refuse.
 Plan make_plan(base::ThreadPool& pool, const PlanRequest& request,
                const std::function<void(const std::string&)>& notice);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 #include "store/json_file.h"
@@ -29,6 +30,10 @@ constexpr const char* kHeadNames[] = {"lm_head.weight",
                                       "lm_head.decoder.weight",          // RoBERTa
                                       "output_layer.weight"};
 constexpr const char* kMetaHead = "output.weight";
+constexpr const char* kGenerationFile = "generation_config.json";
+// In the names of models that score tokens.
+constexpr const char* kScoringKinds[] = {"ForCausalLM", "LMHead", "ForConditionalGeneration",
+                                         "ForMaskedLM"};
 
 bool is_head_name(const std::string& name) {
   return name == kMetaHead ||
@@ -38,7 +43,7 @@ bool is_head_name(const std::string& name) {
 
 const TensorInfo* find_head(const Table& table) {
   for (const TensorInfo& tensor : table.tensors) {
-    if (tensor.shape.size() != 2 || tensor.shape[1] != table.dim()) continue;
+    if (tensor.shape.size() != 2) continue;
     if (tensor.name != table.tensor && is_head_name(tensor.name)) return &tensor;
   }
   return nullptr;
@@ -47,6 +52,11 @@ const TensorInfo* find_head(const Table& table) {
 void open_head(AuditSubject& subject) {
   const TensorInfo* found = find_head(subject.table);
   if (found == nullptr) return;
+  subject.head_name = base::shown_name(found->name);
+  if (found->shape[1] != subject.table.dim()) {
+    subject.head_dim = found->shape[1];
+    return;
+  }
   Table head;
   head.path = subject.table.path;
   if (files::is_folder(head.path)) {
@@ -55,7 +65,6 @@ void open_head(AuditSubject& subject) {
     open_safetensors_table(head, found->name);
   }
   subject.head = head.rows;
-  subject.head_name = found->name;
 }
 
 std::optional<std::int64_t> whole_number(const Json& json, const char* name) {
@@ -76,6 +85,8 @@ void read_own_config(AuditSubject& subject, const Json& config) {
   const auto architecture = config.find("architecture");
   if (architecture == config.end() || !architecture->is_object()) return;
   subject.config_rows = whole_number(*architecture, "vocab_size");
+  subject.config_dim = whole_number(*architecture, "dim");
+  subject.needs_head = true;
   const auto tied = architecture->find("tied");
   if (tied != architecture->end() && tied->is_boolean()) subject.tied = tied->get<bool>();
   // Without a pad row nothing is frozen, whatever the tokenizer pads with.
@@ -105,20 +116,67 @@ std::string token_text(const Json& token) {
   return "";
 }
 
-void read_others_config(AuditSubject& subject, const Json& config) {
-  subject.config_rows = whole_number(config, "vocab_size");
-  const auto tied = config.find("tie_word_embeddings");
-  if (tied != config.end() && tied->is_boolean()) subject.tied = tied->get<bool>();
-  if (const auto pad = whole_number(config, "pad_token_id")) {
-    subject.pads.push_back({kConfigFile, *pad});
+// A field of the configuration: its own, or that of the text's part of a model of several kinds.
+const Json* config_field(const Json& config, const char* name) {
+  const auto own = config.find(name);
+  if (own != config.end() && !own->is_null()) return &*own;
+  const auto part = config.find("text_config");
+  if (part == config.end() || !part->is_object()) return nullptr;
+  const auto inner = part->find(name);
+  return inner == part->end() || inner->is_null() ? nullptr : &*inner;
+}
+
+std::optional<std::int64_t> config_number(const Json& config, const char* name) {
+  const Json* field = config_field(config, name);
+  if (field == nullptr || !field->is_number_integer()) return std::nullopt;
+  return field->get<std::int64_t>();
+}
+
+void read_pad(AuditSubject& subject, const Json& config, const char* file) {
+  constexpr const char* kPad = "pad_token_id";
+  const Json* field = config_field(config, kPad);
+  if (const auto pad = config_number(config, kPad)) {
+    subject.pads.push_back({file, *pad});
+  } else if (field != nullptr) {
+    subject.odd_pads.push_back(fmt::format("{} says {}", file, field->dump(-1, ' ', true)));
   }
+}
+
+// Widths of the embedding first, which need not be that of the layers.
+std::optional<std::int64_t> embedding_width(const Json& config) {
+  for (const char* name :
+       {"embedding_size", "word_embed_proj_dim", "hidden_size", "n_embd", "d_model"}) {
+    if (const auto width = config_number(config, name)) return width;
+  }
+  return std::nullopt;
+}
+
+// A model is saved with its head or as a body without one, and "architectures" names which.
+bool names_a_head(const Json& config) {
+  const auto names = config.find("architectures");
+  if (names == config.end() || !names->is_array() || names->empty()) return true;
+  return std::any_of(names->begin(), names->end(), [](const Json& name) {
+    if (!name.is_string()) return false;
+    const std::string text = name.get<std::string>();
+    return std::any_of(std::begin(kScoringKinds), std::end(kScoringKinds),
+                       [&](const char* kind) { return text.find(kind) != std::string::npos; });
+  });
+}
+
+void read_others_config(AuditSubject& subject, const Json& config) {
+  subject.config_rows = config_number(config, "vocab_size");
+  if (files::is_floating(subject.table.rows->dtype())) {  // packed ones have another width
+    subject.config_dim = embedding_width(config);
+  }
+  const Json* tied = config_field(config, "tie_word_embeddings");
+  if (tied != nullptr && tied->is_boolean()) subject.tied = tied->get<bool>();
+  subject.needs_head = names_a_head(config);
+  read_pad(subject, config, kConfigFile);
   for (const char* role : {"bos_token_id", "eos_token_id"}) {
-    if (const auto id = whole_number(config, role)) subject.other_roles.push_back(*id);
+    if (const auto id = config_number(config, role)) subject.other_roles.push_back(*id);
   }
   const std::string& folder = subject.table.path;
-  if (const auto pad = whole_number(object_in(folder, "generation_config.json"), "pad_token_id")) {
-    subject.pads.push_back({"generation_config.json", *pad});
-  }
+  read_pad(subject, object_in(folder, kGenerationFile), kGenerationFile);
   const Json names = object_in(folder, "tokenizer_config.json");
   if (names.contains("pad_token")) {
     const std::string token = token_text(names["pad_token"]);
@@ -185,6 +243,7 @@ AuditSubject open_audit_subject(const std::string& path, const TableOptions& opt
   AuditSubject subject;
   const bool folder = path != "-" && files::is_folder(path);
   subject.own_folder = folder && is_model_folder(path);
+  bool own_tokenizer = false;
   TableOptions rules = options;
   rules.any_size = true;
   if (subject.own_folder) {
@@ -193,10 +252,18 @@ AuditSubject open_audit_subject(const std::string& path, const TableOptions& opt
     table.path = path;
     open_hugging_face_table(table, options.tensor, true);
     table.format = "model folder";
+    own_tokenizer = table.tokenizer != nullptr;
     if (!options.tokenizer.empty()) take_tokens(table, options.tokenizer, true);
     if (options.limit >= 0) table.rows = files::first_rows(table.rows, options.limit);
   } else {
     subject.table = open_table(path, rules);
+  }
+  // Of a folder of ours the tokenizer is a part; of others what stands there must be whole.
+  const Table& table = subject.table;
+  const bool stated = folder && files::exists(path + "/" + kTokenizerFile);
+  const bool whole_tokens = subject.own_folder ? own_tokenizer : table.has_tokens();
+  if (folder && !whole_tokens && (subject.own_folder || stated) && options.tokenizer.empty()) {
+    subject.tokenizer_problem = table.tokenizer_problem;
   }
   subject.output_alone = is_head_name(subject.table.tensor);
   const bool whole = options.limit < 0 && !options.keep;

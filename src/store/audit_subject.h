@@ -28,9 +28,14 @@ struct AuditSubject {
   bool output_alone = false;  ///< `table` is an output table: none of its rows only pads
   std::optional<bool> tied;   ///< as the configuration declares it
   std::optional<std::int64_t> config_rows;  ///< vocab_size of the configuration
-  std::vector<StatedPad> pads;              ///< kNoId: the file says that there is none
-  bool keeps_pad_row = false;               ///< the pad row may hold values
-  std::optional<rows::Ledger> ledger;       ///< one of as many rows as the table
+  std::optional<std::int64_t> config_dim;   ///< width of the embedding by the configuration
+  std::int64_t head_dim = 0;                ///< width of an output table that is of another one
+  bool needs_head = false;            ///< a model that scores, by what the configuration says of it
+  std::string tokenizer_problem;      ///< why a tokenizer that is there, or must be, cannot be used
+  std::vector<std::string> odd_pads;  ///< pad ids that are no numbers: the file and what it says
+  std::vector<StatedPad> pads;        ///< kNoId: the file says that there is none
+  bool keeps_pad_row = false;         ///< the pad row may hold values
+  std::optional<rows::Ledger> ledger;  ///< one of as many rows as the table
   std::optional<double> passes;  ///< over its text, made by training; known for Lexirow's models
   bool own_tokens = false;       ///< every token stands in that text, held-out part included
   std::string ledger_problem;    ///< why a ledger that is there cannot be used

@@ -53,6 +53,8 @@ struct Table {
   std::string tensor;  ///< the name of the rows in the file; empty where it has none
   std::shared_ptr<const files::RowSource> rows;
   std::vector<TensorInfo> tensors;  ///< all that the file holds; for word vectors the rows alone
+  files::NarrowingLoss text_loss;   ///< numbers of a text out of float32's range
+  std::string tokenizer_problem;    ///< why the tokenizer's own cannot be used; empty: it can
   std::vector<std::string> notes;   ///< what people should know, a sentence each
   // At most one of the next two.
   std::shared_ptr<const text::Tokenizer> tokenizer;     ///< ids are rows

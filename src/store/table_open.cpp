@@ -73,6 +73,13 @@ void take_word_vectors(Table& table, files::WordVectors vectors) {
     table.notes.push_back(fmt::format("{} of the {} words that the header announces were read",
                                       vectors.read_rows, vectors.stated_rows));
   }
+  if (vectors.byte_order_mark) table.notes.emplace_back("dropped a byte-order mark");
+  if (vectors.loss.changed > 0) {
+    table.notes.push_back(fmt::format("{} beyond float32: {} infinite, {} zero",
+                                      base::counted(vectors.loss.changed, "number"),
+                                      vectors.loss.overflowed, vectors.loss.underflowed));
+    table.text_loss = vectors.loss;
+  }
   if (vectors.spaced_tokens > 0) {
     table.notes.push_back(
         fmt::format("{} with spaces within", base::counted(vectors.spaced_tokens, "token")));
@@ -130,18 +137,21 @@ void open_text(Table& table, const TableOptions& options, const File& file) {
   const std::string_view bytes = file->bytes();
   const std::string_view head = bytes.substr(0, kHeadBytes);
   const bool whole = head.size() == bytes.size();
-  if (options.header == files::VectorHeader::detect && files::looks_like_projector(head, whole)) {
+  const std::string labels = files::metadata_path(table.path);
+  const bool has_labels = files::exists(labels);
+  if (options.header == files::VectorHeader::detect &&
+      files::looks_like_projector(head, whole, has_labels)) {
     table.format = "projector TSV";
     table.reason = "its lines are numbers between tabs";
     table.rows = files::read_projector_vectors(bytes, table.path);
-    const std::string labels = files::metadata_path(table.path);
-    if (files::exists(labels)) {
+    if (has_labels) {
       table.words = std::make_shared<TableWords>(files::read_metadata(labels, table.row_count()));
       table.notes.push_back(fmt::format("tokens are those of {}", labels));
     }
     return;
   }
   const files::VectorShape shape = files::vector_shape(head, whole, options.header);
+  if (!shape.damage.empty()) refuse_table(table.path, shape.damage);
   if (shape.form.empty()) {
     refuse_table(
         table.path,
@@ -164,14 +174,28 @@ void open_npz(Table& table, const File& file, const std::string& wanted) {
   const files::NpzFile archive(file);
   std::shared_ptr<const void> owner;
   std::map<std::string, std::pair<files::NpyArray, std::shared_ptr<const void>>> arrays;
+  std::vector<std::string> refused;
   for (const std::string& name : archive.names()) {
     if (!wanted.empty() && name != wanted) continue;
-    const files::NpyArray array = archive.array(name, owner);
+    std::string refusal;
+    const files::NpyArray array = archive.array(name, owner, wanted.empty() ? &refusal : nullptr);
+    if (!refusal.empty()) {
+      refused.push_back(fmt::format("{}: {}", base::shown_name(name), refusal));
+      continue;
+    }
     table.tensors.push_back({name, array.shape, array.dtype});
     arrays[name] = {array, owner};
   }
   if (!wanted.empty() && arrays.empty()) archive.array(wanted, owner);  // says what there is
-  const TensorInfo& chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  if (arrays.empty() && !refused.empty()) {
+    refuse_table(table.path, fmt::format("no array of numbers in it: {}", refused.front()));
+  }
+  if (!refused.empty()) {
+    table.notes.push_back(fmt::format("passed over {}: {}",
+                                      base::counted(std::int64_t(refused.size()), "array"),
+                                      refused.front()));
+  }
+  const TensorInfo chosen = choose_tensor(table, wanted);
   const auto& [array, keeper] = arrays[chosen.name];
   table.format = "npz";
   table.reason = "it is a zip archive of arrays, and " + table.reason;
@@ -235,7 +259,7 @@ void open_model_table(Table& table, const std::string& wanted) {
   for (const auto& tensor : std::as_const(folder->parameters).tensors()) {
     table.tensors.push_back({tensor.name, tensor.shape, files::DType::f32});
   }
-  const TensorInfo& chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  const TensorInfo chosen = choose_tensor(table, wanted);
   for (const auto& tensor : std::as_const(folder->parameters).tensors()) {
     if (tensor.name != chosen.name) continue;
     table.rows =

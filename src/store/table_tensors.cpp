@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/wording.h"
 #include "files/atomic_write.h"
 #include "files/pickle.h"
 #include "files/safetensors_index.h"
@@ -53,7 +54,7 @@ std::string listed(const std::vector<const TensorInfo*>& tensors) {
   constexpr std::size_t kListed = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(kListed, tensors.size()); ++i) {
-    text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", tensors[i]->name,
+    text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", base::shown_name(tensors[i]->name),
                         fmt::join(tensors[i]->shape, ","));
   }
   if (tensors.size() > kListed) text += fmt::format(" and {} more", tensors.size() - kListed);
@@ -71,12 +72,13 @@ const TensorInfo& wanted_tensor(const std::vector<TensorInfo>& tensors, const st
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const auto* one) { return one->name == wanted; });
   if (found == all.end()) {
-    refuse_tensors(where, fmt::format("no tensor {}; it holds {}", wanted, listed(all)));
+    refuse_tensors(where,
+                   fmt::format("no tensor {}; it holds {}", base::shown_name(wanted), listed(all)));
   }
   if ((*found)->shape.size() != 2) {
     refuse_tensors(where,
                    fmt::format("tensor {} has shape [{}]; a table has two axes: rows and columns",
-                               wanted, fmt::join((*found)->shape, ",")));
+                               base::shown_name(wanted), fmt::join((*found)->shape, ",")));
   }
   return **found;
 }
@@ -119,6 +121,25 @@ std::vector<TensorInfo> tensors_of(const files::SafetensorsFile& file) {
   return tensors;
 }
 
+// Those that stand under a name of embeddings too, other than "weight", which any layer has.
+std::vector<const TensorInfo*> others_called_so(const std::vector<const TensorInfo*>& tables,
+                                                const TensorInfo& chosen) {
+  std::vector<const TensorInfo*> others;
+  for (const TensorInfo* one : tables) {
+    const bool called =
+        std::any_of(std::begin(kEmbeddingNames), std::end(kEmbeddingNames), [&](const char* known) {
+          return std::string_view(known) != "weight" && is_called(one->name, known);
+        });
+    if (called && one->name != chosen.name) others.push_back(one);
+  }
+  return others;
+}
+
+void note_unread(Table& table, const std::string& name, const std::string& dtype) {
+  table.notes.push_back(fmt::format("passed over the tensor {}, whose dtype {} is not read",
+                                    base::shown_name(name), base::shown_name(dtype)));
+}
+
 // The folder's files of weights: tensors and the shard of each.
 using Shards = std::map<std::string, std::string>;
 
@@ -155,14 +176,18 @@ void open_shards(Table& table, const std::string& wanted) {
       if (!files::exists(path)) {
         refuse_tensors(table.path,
                        fmt::format("{} names the shard {} for tensor {}, which is not there",
-                                   kIndexFile, shard, name));
+                                   kIndexFile, base::shown_name(shard), base::shown_name(name)));
       }
       file = std::make_shared<files::SafetensorsFile>(path);
+    }
+    if (file->unread().contains(name) && name != wanted) {
+      note_unread(table, name, file->unread().at(name));
+      continue;
     }
     const auto& entry = file->entry(name);
     table.tensors.push_back({name, entry.shape, entry.dtype});
   }
-  const TensorInfo chosen = choose_tensor(table.tensors, wanted, table.path, table.reason);
+  const TensorInfo chosen = choose_tensor(table, wanted);
   take_rows(table, opened[shards.at(chosen.name)], chosen);
   table.format = fmt::format("safetensors in {} shards", opened.size());
 }
@@ -185,8 +210,10 @@ bool is_called(const std::string& name, std::string_view known) {
   return name.size() == known.size() || name[name.size() - known.size() - 1] == '.';
 }
 
-const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const std::string& wanted,
-                                const std::string& where, std::string& reason) {
+TensorInfo choose_tensor(Table& table, const std::string& wanted) {
+  const std::vector<TensorInfo>& tensors = table.tensors;
+  const std::string& where = table.path;
+  std::string& reason = table.reason;
   if (!wanted.empty()) {
     reason = "it was asked for by name";
     return wanted_tensor(tensors, wanted, where);
@@ -200,7 +227,7 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
     std::copy_if(tables.begin(), tables.end(), std::back_inserter(called),
                  [&](const TensorInfo* one) { return is_called(one->name, known); });
     if (called.empty()) continue;
-    const std::string_view first = called[0]->name;
+    const std::string first = base::shown_name(called[0]->name);
     if (called.size() > 1 && std::string_view(known) == "weight") break;  // any layer's
     if (called.size() > 1) {
       refuse_tensors(where,
@@ -209,10 +236,17 @@ const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const st
                                  called.size(), listed(called)));
     }
     reason = fmt::format("the tensor {} is called as embeddings are", first);
+    const auto others = others_called_so(tables, *called[0]);
+    if (!others.empty()) {
+      table.notes.push_back(
+          fmt::format("other tensors are called like an embedding too: {}; "
+                      "--tensor NAME takes one",
+                      listed(others)));
+    }
     return *called[0];
   }
   if (tables.size() == 1) {
-    reason = fmt::format("{} is the only tensor of two axes", tables[0]->name);
+    reason = fmt::format("{} is the only tensor of two axes", base::shown_name(tables[0]->name));
     return *tables[0];
   }
   refuse_tensors(
@@ -225,7 +259,11 @@ void open_safetensors_table(Table& table, const std::string& wanted) {
   const auto file = std::make_shared<files::SafetensorsFile>(table.path);
   table.format = "safetensors";
   table.tensors = tensors_of(*file);
-  take_rows(table, file, choose_tensor(table.tensors, wanted, table.path, table.reason));
+  for (const auto& [name, dtype] : file->unread()) {
+    if (name == wanted) file->entry(name);  // says why it is not read
+    note_unread(table, name, dtype);
+  }
+  take_rows(table, file, choose_tensor(table, wanted));
   read_tokens(table, *file);
 }
 

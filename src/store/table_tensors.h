@@ -9,12 +9,11 @@
 
 namespace lexirow::store {
 
-/// A file of named tensors is one table among others: the one that is asked for, or the embedding,
-/// found by the names that models give it (table_tensors.cpp lists them), or the only one of two
-/// axes. Throws Error(file) that names the tensors there are.
-///   tensors  all of the file
-const TensorInfo& choose_tensor(const std::vector<TensorInfo>& tensors, const std::string& wanted,
-                                const std::string& where, std::string& reason);
+/// Which of `table.tensors`, all of a file, is the table: the one that is asked for, or the
+/// embedding, found by the names that models give it (table_tensors.cpp lists them), or the only
+/// one of two axes. Gives the table its reason, and a note where others fit too. Throws Error(file)
+/// that names the tensors there are.
+TensorInfo choose_tensor(Table& table, const std::string& wanted);
 
 /// The rows of a mapped safetensors file. The tokens that convert keeps in one are read too.
 void open_safetensors_table(Table& table, const std::string& wanted);

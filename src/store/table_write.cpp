@@ -38,10 +38,14 @@ constexpr std::pair<const char*, TableFormat> kEndings[] = {
 // The tokens as they will stand in the file.
 files::TokenList spelt_tokens(const Table& table, TableFormat format, std::int64_t& respelt) {
   const bool words = format == TableFormat::word2vec_text || format == TableFormat::word2vec_binary;
-  bool bytes = false;
-  for (std::int64_t i = 0; words && table.tokenizer != nullptr && i < table.token_count(); ++i) {
-    bytes = bytes || text::display_loses(table.token(i));
+  bool no_utf8 = false;
+  bool blanks = table.tokenizer != nullptr;  // of words that can all stand as they are, all do
+  for (std::int64_t i = 0; words && i < table.token_count(); ++i) {
+    const std::string token = table.token(i);
+    no_utf8 = no_utf8 || text::display_loses(token);
+    blanks = blanks || (!token.empty() && !files::is_plain_word(token));
   }
+  const bool bytes = no_utf8 && blanks;
   files::TokenList tokens;
   for (std::int64_t i = 0; i < table.row_count(); ++i) {
     const std::string token = table.token(i);
@@ -253,18 +257,29 @@ files::NarrowingLoss write_form(const std::string& path, const Table& table,
   return {};
 }
 
-std::string loss_text(const WrittenTable& written) {
+// Counts are by the numbers that were stored, whatever they went through.
+void add_losses(WrittenTable& written) {
   const files::NarrowingLoss& loss = written.loss;
-  std::string text = fmt::format("{}: {} of {} values are rounded, by {:.2g} of their size at most",
-                                 files::dtype_name(written.dtype), loss.changed, loss.values,
-                                 loss.largest_relative);
+  const std::string dtype = files::dtype_name(written.dtype);
+  const std::int64_t rounded = loss.changed - loss.overflowed - loss.underflowed;
+  const auto many = [](std::int64_t count, const char* one, const char* more) {
+    return count == 1 ? one : more;
+  };
   if (loss.overflowed > 0) {
-    text += fmt::format("; {} are too large for it and became infinite", loss.overflowed);
+    written.warnings.push_back(
+        fmt::format("{}: {} of {} values {} too large for it and became infinite", dtype,
+                    loss.overflowed, loss.values, many(loss.overflowed, "is", "are")));
+  }
+  if (rounded > 0) {
+    written.notes.push_back(
+        fmt::format("{}: {} of {} values {} rounded, by {:.2g} of their size at most", dtype,
+                    rounded, loss.values, many(rounded, "is", "are"), loss.largest_relative));
   }
   if (loss.underflowed > 0) {
-    text += fmt::format("; {} are too small for it and became zero", loss.underflowed);
+    written.notes.push_back(fmt::format("{}: {} of {} values {} too small for it and became zero",
+                                        dtype, loss.underflowed, loss.values,
+                                        many(loss.underflowed, "is", "are")));
   }
-  return text;
 }
 
 void add_notes(const Table& table, TableFormat format, WrittenTable& written) {
@@ -280,12 +295,7 @@ void add_notes(const Table& table, TableFormat format, WrittenTable& written) {
   if (table.subwords != nullptr) {
     written.notes.emplace_back("the n-grams that give vectors to unseen words are not kept");
   }
-  const files::DType dtype = table.rows->dtype();
-  if (dtype == files::DType::f64 || dtype == files::DType::i64 || dtype == files::DType::i32) {
-    written.notes.push_back(
-        fmt::format("values were {}, and are rounded to F32", files::dtype_name(dtype)));
-  }
-  if (written.loss.changed > 0) written.notes.push_back(loss_text(written));
+  add_losses(written);
 }
 
 }  // namespace
@@ -312,6 +322,10 @@ WrittenTable write_table(const Table& table, const std::string& path, TableForma
   written.loss = write_form(staged.path(), table, tokens, format, dtype);
   compare(table, tokens, staged.path(), path, format, dtype);
   staged.commit();
+  files::NarrowingLoss stored;
+  if (table.rows->add_loss(dtype, 0, table.row_count(), stored)) written.loss = stored;
+  written.loss.values = table.row_count() * table.dim();
+  written.loss += table.text_loss;
   add_notes(table, format, written);
   return written;
 }

@@ -29,10 +29,11 @@ struct WrittenTable {
   std::int64_t rows = 0;
   std::int64_t dim = 0;
   files::DType dtype = files::DType::f32;
-  files::NarrowingLoss loss;       ///< what that dtype cost
+  files::NarrowingLoss loss;       ///< what that dtype cost, by the numbers that were stored before
   std::int64_t respelt = 0;        ///< tokens written in another spelling
   std::vector<std::string> files;  ///< their paths
   std::vector<std::string> notes;  ///< what the form could not keep, a sentence each
+  std::vector<std::string> warnings;  ///< what the dtype has destroyed
 };
 
 /// Writes a table, opens what was written, compares every value and token, and only then puts it in

@@ -110,6 +110,7 @@ void take_tokens(Table& table, const std::string& path, bool any_size) {
     if (names.empty()) throw Error(ErrorKind::file, why);
     use_names(table, names);
     note_sizes(table, static_cast<std::int64_t>(names.size()));
+    table.tokenizer_problem = why;
     table.notes.push_back(fmt::format(
         "only the spellings of the tokenizer are used, a text is not cut by it: {}", why));
     return;
@@ -129,6 +130,7 @@ void find_tokens(Table& table, const std::string& folder, bool any_size) {
   try {
     take_tokens(table, folder, any_size);
   } catch (const Error& error) {
+    table.tokenizer_problem = error.what();
     table.notes.push_back(fmt::format("its rows have no tokens, only numbers: {}", error.what()));
   }
 }

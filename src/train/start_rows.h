@@ -16,8 +16,9 @@ namespace lexirow::train {
 class StartRows {
  public:
   /// Opens any table and looks up every token of the tokenizer. Throws Error(file|io) as
-  /// open_table, Error(argument) for a table without tokens or of another width (both), or when no
-  /// token of the tokenizer is in it.
+  /// open_table, Error(file) naming the first of the rows to start from that is not finite,
+  /// Error(argument) for a table without tokens or of another width (both), or when no token of the
+  /// tokenizer is in it.
   StartRows(const std::string& path, const text::Tokenizer& tokenizer, std::int64_t dim);
 
   std::int64_t matched() const { return static_cast<std::int64_t>(rows_.size()); }
@@ -28,6 +29,9 @@ class StartRows {
   void apply(const model::ModelConfig& config, model::Parameters<float>& parameters) const;
 
  private:
+  void find_rows(const text::Tokenizer& tokenizer);
+  void require_finite(const text::Tokenizer& tokenizer) const;
+
   store::Table table_;
   std::int64_t tokens_;
   std::vector<std::pair<Id, Id>> rows_;  // of the model, of the table

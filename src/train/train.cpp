@@ -13,6 +13,7 @@
 #include "files/atomic_write.h"
 #include "lexirow/error.h"
 #include "lexirow/version.h"
+#include "store/json_file.h"
 #include "store/model_folder.h"
 #include "store/table_write.h"
 #include "store/training_state.h"
@@ -251,10 +252,67 @@ void save_vectors(const std::string& model, const std::string& path, store::Tabl
   events.notice(fmt::format("vectors: {} of {} as {} in {}", base::counted(written.rows, "row"),
                             written.dim, store::table_format_name(format),
                             fmt::join(written.files, " and ")));
+  for (const std::string& note : written.warnings) events.notice("vectors: " + note);
   for (const std::string& note : written.notes) events.notice("vectors: " + note);
 }
 
+// The settings that name files; a resumed run has stored its own.
+void add_settings_files(const Settings& settings, std::vector<files::NamedPath>& inputs) {
+  inputs.push_back({"--table", settings.table});
+  inputs.push_back({"--validation-file", settings.validation_file});
+  if (!text::is_tokenizer_form(settings.tokenizer)) {
+    inputs.push_back({"--tokenizer", settings.tokenizer});
+  }
+}
+
+// What a stored run reads; what cannot be read of it is told when the run goes on.
+void add_stored_inputs(const std::string& out, std::vector<files::NamedPath>& inputs) {
+  if (!store::is_model_folder(out)) return;
+  store::ModelFolder folder;
+  folder.path = out;
+  try {
+    folder.settings =
+        store::read_json_file<nlohmann::json>(out + "/" + store::kConfigFile).at("settings");
+    for (const std::string& path : readable_corpus(stored_corpus(folder), out)) {
+      inputs.push_back({"the run's CORPUS", path});
+    }
+    add_settings_files(stored_settings(folder), inputs);
+  } catch (const Error&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+}
+
+bool is_models_own(const std::string& path, const std::string& out) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path file = fs::weakly_canonical(path, ignored);
+  const fs::path folder = fs::weakly_canonical(out + "/", ignored).parent_path();
+  const std::string name = file.filename().string();
+  const bool own = name == store::kConfigFile || name == store::kModelFile ||
+                   name == store::kTokenizerFile || name == store::kLedgerFile ||
+                   name == store::kHistoryFile;
+  return (own && file.parent_path() == folder) ||
+         file.parent_path() == folder / store::kTrainingFolder;
+}
+
 }  // namespace
+
+void refuse_overwriting(const TrainRequest& request, const std::vector<files::NamedPath>& outputs) {
+  std::vector<files::NamedPath> inputs;
+  for (const std::string& path : request.corpus) inputs.push_back({"CORPUS", path});
+  Settings settings;
+  for (const auto& [name, text] : request.given) set_setting(settings, name, text);
+  add_settings_files(settings, inputs);
+  if (request.resume) add_stored_inputs(request.out, inputs);
+  files::refuse_overwriting(outputs, inputs);
+  for (const files::NamedPath& output : outputs) {
+    if (output.path.empty() || output.path == "-" || !is_models_own(output.path, request.out))
+      continue;
+    throw Error(ErrorKind::argument,
+                fmt::format("{} {} is the name of a file of the model in --out {}; name another",
+                            output.name, output.path, request.out));
+  }
+}
 
 TrainResult train(const TrainRequest& request, const TrainEvents& events,
                   const std::atomic<bool>& stop) {
@@ -263,7 +321,10 @@ TrainResult train(const TrainRequest& request, const TrainEvents& events,
     throw Error(ErrorKind::argument, "--resume and --force: give one of them");
   }
   store::TableFormat vectors_format = store::TableFormat::word2vec_text;
-  if (!request.save_vectors.empty()) vectors_format = vectors_format_of(request.save_vectors);
+  if (!request.save_vectors.empty()) {
+    refuse_overwriting(request, {{"--save-vectors", request.save_vectors}});
+    vectors_format = vectors_format_of(request.save_vectors);
+  }
   try {
     const TrainResult result =
         request.resume ? train_on(request, events, stop) : train_new(request, events, stop);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "files/overwriting.h"
 #include "train/settings.h"
 
 namespace lexirow::train {
@@ -56,6 +57,11 @@ struct TrainResult {
   /// its folder as it was; there is nothing else to tell.
   bool stopped_reading = false;
 };
+
+/// Refuses files beside the model that the run is to write (such as a log) and that it reads: its
+/// texts, table and tokenizer, by the request or, of a run that goes on, as they are stored; and
+/// the names of the model's own files. Throws Error(argument).
+void refuse_overwriting(const TrainRequest& request, const std::vector<files::NamedPath>& outputs);
 
 /// Trains a model and writes its folder. `stop` may be set from a signal handler: the run then ends
 /// within a second or after the current step, saved where a step could have been made. Throws

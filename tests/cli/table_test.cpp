@@ -58,6 +58,11 @@ TEST(TableVerbs, NearTakesAnalogiesTextsAndMetrics) {
             (std::vector<std::string>{"king", "woman"}));
   EXPECT_EQ(nearest(near("--text 'man woman' -k 9")),
             (std::vector<std::string>{"king", "queen", "far"}));
+  EXPECT_EQ(nearest(near("--minus far -k 1")), (std::vector<std::string>{"queen"}));
+  EXPECT_NE(place.run("lexirow near --help").out.find("cosine|dot|euclidean"), std::string::npos);
+  place.run("printf '2 2\\nx 1 2\\na\\xff 1 3\\n' > bytes.vec");
+  EXPECT_NE(place.run("lexirow near bytes.vec x").out.find("a\\xff"), std::string::npos);
+  EXPECT_EQ(place.run("lexirow near bytes.vec 'a\\xff' -k 1").code, 0);
   const Outcome unknown = place.run("lexirow near w.vec kin");
   EXPECT_EQ(unknown.code, 1);
   EXPECT_NE(unknown.err.find("Close spellings: king"), std::string::npos) << unknown.err;
@@ -107,7 +112,8 @@ TEST(TableVerbs, EveryOptionOfATableTells) {
   };
   EXPECT_EQ(rows("--only-words-of corpus"), 2);
   EXPECT_EQ(rows("--limit 4"), 4);
-  EXPECT_EQ(place.run("lexirow info w.vec --header no --json").json()["rows"], 7);
+  place.write("one.vec", "7 1\n8 2\n");
+  EXPECT_EQ(place.run("lexirow info one.vec --header no --json").json()["rows"], 2);
   place.run("head -n 3 w.vec > cut.vec");
   EXPECT_EQ(place.run("lexirow info cut.vec").code, 1);
   const Outcome lenient = place.run("lexirow info cut.vec --lenient");
@@ -155,6 +161,82 @@ TEST(TableVerbs, ConvertNarrowsAndSaysWhatThatLoses) {
       place.run("lexirow convert w.vec b.safetensors --dtype bf16 --json").json()["overflowed"], 0);
   for (const char* wrong : {"b.npy --dtype bf16", "b.vec --dtype f16", "b.tsv --dtype bf16"}) {
     EXPECT_EQ(place.run(std::string("lexirow convert w.vec ") + wrong).code, 2) << wrong;
+  }
+}
+
+// Every verb that writes, over every kind of thing that it reads.
+TEST(TableVerbs, NoOutputTakesThePlaceOfAnInput) {
+  const Place place;
+  place.add_model();
+  add_words(place);
+  place.write("lines.txt", "king man\n");
+  place.run("cp w.vec table.vec && cp my.txt text.txt && ln text.txt other.txt");
+  const std::string train = "lexirow train text.txt --preset plain --steps 1 --dim 2 --out m ";
+  for (const std::string& command : {
+           train + "--save-vectors text.txt",
+           train + "--save-vectors other.txt",
+           train + "--table w.vec --save-vectors w.vec",
+           train + "--log-json text.txt",
+           train + "--save-vectors m/model.safetensors",
+           std::string("lexirow train --out model --resume --steps 30 --log-json my.txt"),
+           std::string("lexirow train text.txt --out model --force --table model"),
+           std::string("lexirow embed w.vec lines.txt --out lines.txt"),
+           std::string("lexirow embed w.vec lines.txt --out w.vec"),
+           std::string("lexirow embed model lines.txt --out model/model.safetensors"),
+           std::string("lexirow convert w.vec w.vec --to npy --dtype f16"),
+           std::string("lexirow convert model model/config.json --to npy"),
+           std::string("lexirow doctor w.vec --repair w.vec"),
+           std::string("lexirow vocab train text.txt --vocab-size 300 --out other.txt --force"),
+       }) {
+    const Outcome run = place.run(command);
+    EXPECT_EQ(run.code, 2) << command << run.err;
+  }
+  EXPECT_EQ(place.read("w.vec"), place.read("table.vec"));
+  EXPECT_EQ(place.read("text.txt"), place.read("my.txt"));
+  EXPECT_EQ(place.run("lexirow info model").code, 0);
+  // Other files that stand there are replaced, as ever.
+  EXPECT_EQ(place.run("lexirow convert w.vec table.vec").code, 0);
+}
+
+TEST(TableVerbs, TellWhatFloat32DoesNotHold) {
+  const Place place;
+  place.write("w.vec", "2 2\na 1 1e60\nb 1e-60 2\n");
+  const Outcome run = place.run("lexirow convert w.vec w.npy --json");
+  EXPECT_EQ(run.json()["rounded"], 2);
+  EXPECT_EQ(run.json()["overflowed"], 1);
+  EXPECT_EQ(run.json()["underflowed"], 1);
+  EXPECT_NE(run.err.find("Warning: F32: 1 of 4 values is too large"), std::string::npos) << run.err;
+  EXPECT_NE(place.run("lexirow info w.vec").err.find("2 numbers beyond float32"),
+            std::string::npos);
+}
+
+TEST(TableVerbs, EmbedLeavesOutRowsThatAreNotFinite) {
+  const Place place;
+  place.write("n.vec", "3 2\na nan 1\nb 1 2\nc 3 4\n");
+  place.write("t.txt", "a b c\na\n");
+  const Outcome run = place.run("lexirow embed n.vec t.txt --out e.npy --json");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.json()["non_finite"], 2);
+  EXPECT_EQ(run.json()["no_tokens"], Json({2}));
+  EXPECT_NE(run.err.find("2 tokens left out"), std::string::npos) << run.err;
+  EXPECT_EQ(store::open_table(place.path("e.npy")).row(0), (std::vector<float>{2, 3}));
+  EXPECT_EQ(place.run("lexirow near n.vec --text 'a b c' -k 1").code, 0);
+  EXPECT_EQ(place.run("lexirow near n.vec --text a -k 1").code, 1);
+}
+
+TEST(TableVerbs, NamesInFilesCannotDriveTheTerminal) {
+  const Place place;
+  const std::string header =
+      R"({"x\u001b[31m\n.weight":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})";
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size());
+  place.write("e.safetensors", bytes + header + std::string(4, '\0'));
+  for (const char* command :
+       {"info e.safetensors", "doctor e.safetensors", "info e.safetensors --tensor y",
+        "info e.safetensors --tensor $'y\\e[31m'", "info $'y\\e[31m'"}) {
+    const Outcome run = place.run(std::string("lexirow ") + command);
+    EXPECT_EQ((run.out + run.err).find('\x1b'), std::string::npos) << command << run.out << run.err;
+    EXPECT_EQ((run.out + run.err).find("\n.weight"), std::string::npos) << command << run.out;
   }
 }
 

@@ -105,6 +105,9 @@ TEST(Npy, RefusesWhatIsNoNumbers) {
                [] { parse_npy(npy(1, dict("<c8", "False", "(1,)"), "12345678"), "a.npy"); });
   expect_error(ErrorKind::file, {"texts", "<U1"},
                [] { parse_npy(npy(1, dict("<U1", "False", "(1,)"), "1234"), "a.npy"); });
+  std::string refusal;
+  parse_npy(npy(1, dict("<U1", "False", "(1,)"), "1234"), "a.npy", &refusal);
+  EXPECT_NE(refusal.find("holds texts"), std::string::npos) << refusal;
   expect_error(ErrorKind::file, {"structured"}, [] {
     parse_npy(npy(1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", "1234"),
               "a.npy");

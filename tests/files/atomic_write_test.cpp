@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "files/overwriting.h"
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 
@@ -202,6 +203,41 @@ TEST(SpoolFile, StaysOnlyWhenClosed) {
   }
   EXPECT_EQ(folder.names().size(), 1U);
   EXPECT_EQ(read_file(path), "abcdef");
+}
+
+// An output under any name of an input, and a place that holds one.
+TEST(Overwriting, IsRefusedWhateverTheInputIsCalled) {
+  namespace fs = std::filesystem;
+  const TempFolder folder;
+  const std::string text = folder.write("c.txt", "text");
+  fs::create_hard_link(text, folder.path("hard"));
+  fs::create_symlink(text, folder.path("soft"));
+  fs::create_directories(folder.path("m/training"));
+  const std::string kept = folder.write("m/training/stdin.txt", "text");
+  fs::create_hard_link(kept, folder.path("of-model"));
+  folder.write("v_metadata.tsv", "a\n");
+  const auto refused = [&](const std::string& output, const std::string& input) {
+    expect_error(ErrorKind::argument, {"--out " + output, "IN " + input}, [&] {
+      refuse_overwriting({{"--out", output}}, {{"IN", input}});
+    });
+  };
+  for (const char* name : {"c.txt", "hard", "soft", "m/../c.txt"}) refused(folder.path(name), text);
+  refused(kept, folder.path("m"));
+  refused(folder.path("of-model"), folder.path("m"));
+  refused(folder.path("m"), kept);
+  refused(folder.path("m"), folder.path("m"));
+  expect_error(ErrorKind::argument, {"v_metadata.tsv"}, [&] {
+    refuse_overwriting({{"--out", folder.path("v_metadata.tsv")}}, {{"IN", folder.path("v.tsv")}});
+  });
+  expect_error(ErrorKind::argument, {"v_metadata.tsv"}, [&] {
+    refuse_overwriting({{"--out", folder.path("v.tsv")}}, {{"IN", folder.path("v_metadata.tsv")}});
+  });
+  const std::vector<NamedPath> inputs = {{"IN", text}, {"IN", folder.path("m")}, {"IN", "-"}};
+  for (const std::string& other :
+       {folder.path("new"), folder.path("m/new"), std::string("-"), std::string("/dev/null")}) {
+    EXPECT_NO_THROW(refuse_overwriting({{"--out", other}}, inputs)) << other;
+  }
+  EXPECT_NO_THROW(refuse_overwriting({{"--out", folder.path("v_metadata.tsv")}}, inputs));
 }
 
 }  // namespace

@@ -128,6 +128,48 @@ TEST(WordVectors, ComparesTheHeaderWithTheWords) {
   EXPECT_EQ(read("0 5\n").rows, 0);
 }
 
+// A line of fifty cut to thirty made a table of thirty columns of all others.
+TEST(WordVectors, TakesTheWidthThatMostLinesHave) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += "w" + std::to_string(i) + " 1 2 3\n";
+  expect_refused(lines + "cut 1 2\n",
+                 {"line 21", "3 numbers", "20 of the first 21", "2 are there"});
+  expect_refused("cut 1 2\n" + lines, {"line 1", "3 numbers"});
+  expect_refused(lines + "comma 1 1,5 2\n", {"line 21", "\"1,5\" is no number", "point"});
+  expect_refused("\n" + lines + "word 1 x 2\n", {"line 22", "\"x\" is no number"});
+  const WordVectors spaced = read(lines + "route 66 1 2 3\n");
+  EXPECT_EQ(spaced.dim, 3);
+  EXPECT_EQ(spaced.tokens[20], "route 66");
+  expect_refused("a 1 2 3\nb 1 2\n", {"line 1 ends with 3", "line 2 with 2"});
+}
+
+TEST(WordVectors, RefusesAHeaderThatItsLinesContradict) {
+  WordVectorRules lenient;
+  lenient.lenient = true;
+  for (const WordVectorRules& rules : {WordVectorRules(), lenient}) {
+    expect_refused("2 4\na 1 2 3\nb 4 5 6\n", {"header says 4 numbers, line 2 has 3"}, rules);
+    expect_refused("2 2\na 1 2 3\nb 4 5 6\n", {"header says 2 numbers, line 2 has 3"}, rules);
+    expect_refused("2 3\na 1,5 2,5 3,5\nb 1,5 2,5 3,5\n",
+                   {"header says 3 numbers, line 2 has 0", "point"}, rules);
+  }
+  WordVectorRules trusted;
+  trusted.header = VectorHeader::yes;
+  EXPECT_EQ(tokens(read("2 2\na 1 2 3\nb 4 5 6\n", trusted)), (Words{"a 1", "b 4"}));
+  // One number a token, the first token a number too.
+  const WordVectors plain = read("7 2\nthe 3\nof 4\n");
+  EXPECT_EQ(tokens(plain), (Words{"7", "the", "of"}));
+  EXPECT_EQ(plain.form, "text without a header");
+}
+
+TEST(WordVectors, DropsAByteOrderMark) {
+  for (const std::string body : {"2 3\na 1 2 3\nb 4 5 6\n", "a 1 2 3\nb 4 5 6\n"}) {
+    const WordVectors vectors = read("\xef\xbb\xbf" + body);
+    EXPECT_EQ(tokens(vectors), (Words{"a", "b"})) << body;
+    EXPECT_TRUE(vectors.byte_order_mark);
+    EXPECT_FALSE(read(body).byte_order_mark);
+  }
+}
+
 TEST(WordVectors, ReadsAPart) {
   const std::string text = "4 1\na 1\nb 2\nc 3\nd 4\n";
   WordVectorRules rules;
@@ -154,6 +196,11 @@ TEST(WordVectors, KeepsNumbersOfAnySize) {
   EXPECT_EQ(read("a 1e-46 1e300 -1e-300\n").values,
             (Floats{0, std::numeric_limits<float>::infinity(), -0.0F}));
   EXPECT_TRUE(std::isnan(read("a nan 1\n").values[0]));
+  const WordVectors vectors = read("a 1e-46 1e300 -1e-300 1e400 inf\n");
+  EXPECT_EQ(vectors.values[3], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(vectors.loss.overflowed, 2);
+  EXPECT_EQ(vectors.loss.underflowed, 2);
+  EXPECT_EQ(vectors.loss.changed, 4);
 }
 
 TEST(WordVectors, ReadsBackWhatItWrites) {
@@ -241,6 +288,18 @@ TEST(Projector, IsKnownByTabsAndNumbers) {
   EXPECT_FALSE(looks_like_projector("1 2\n", true));
   EXPECT_FALSE(looks_like_projector("a\t2\n", true));
   EXPECT_FALSE(looks_like_projector("1\t2\n3\n", true));
+  // One damaged line does not make it another table, where it is clear what the others are.
+  const std::string damaged = "x\t2\n1.5\t2\n2.5\t2\n";
+  EXPECT_TRUE(looks_like_projector(damaged, true));
+  EXPECT_FALSE(looks_like_projector("x\t2\n1\t2\n2\t2\n", true));
+  EXPECT_TRUE(looks_like_projector("x\t2\n1\t2\n2\t2\n", true, true));
+  expect_error(ErrorKind::file, {"v.tsv", "line 1", "2 numbers"},
+               [&] { read_projector_vectors(damaged, "v.tsv"); });
+  EXPECT_EQ(read_projector_vectors("\xef\xbb\xbf"
+                                   "1\t2\n3\t4\n",
+                                   "v.tsv")
+                ->rows(),
+            2);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/system.h"
 #include "files/atomic_write.h"
 #include "files/safetensors.h"
+#include "inspect/doctor_support.h"
 #include "inspect/row_makers.h"
 #include "store/table_write.h"
 #include "support/expect_error.h"
@@ -25,65 +26,6 @@ namespace lexirow::inspect {
 namespace {
 
 using lexirow::testing::expect_error;
-using lexirow::testing::TempFolder;
-using Rows = std::vector<std::int64_t>;
-/// What was found: severity, kind and table, with the rows.
-using Found = std::map<std::string, Rows>;
-
-Found found_in(const Diagnosis& diagnosis) {
-  Found found;
-  for (const Finding& finding : diagnosis.findings) {
-    const std::string name = severity_name(finding.severity) + " " + finding.kind +
-                             (finding.table.empty() ? std::string() : " " + finding.table);
-    EXPECT_FALSE(found.contains(name)) << name << " is told twice";
-    found[name] = finding.rows;
-  }
-  return found;
-}
-
-std::string text_of(const Diagnosis& diagnosis, const std::string& kind) {
-  for (const Finding& finding : diagnosis.findings) {
-    if (finding.kind == kind) return finding.text;
-  }
-  return "no " + kind;
-}
-
-Diagnosis diagnose(const std::string& path, const store::TableOptions& options = {},
-                   int threads = 2) {
-  base::ThreadPool pool(threads);
-  return examine(pool, store::open_audit_subject(path, options));
-}
-
-class DoctorTest : public ::testing::Test {
- protected:
-  struct Tensor {
-    std::string name;
-    std::vector<float> values;
-  };
-  /// A folder as Hugging Face has them.
-  std::string folder(const std::vector<Tensor>& tensors, const nlohmann::json& config,
-                     const std::string& tokenizer = "", std::int64_t dim = kRowDim) {
-    std::filesystem::create_directory(folder_.path("m"));
-    std::vector<files::TensorSource> sources;
-    for (const Tensor& tensor : tensors) {
-      const auto rows = static_cast<std::int64_t>(tensor.values.size()) / dim;
-      sources.push_back({tensor.name, files::DType::f32, {rows, dim}, tensor.values.data(), {}});
-    }
-    files::write_safetensors(folder_.path("m/model.safetensors"), sources, {});
-    folder_.write("m/config.json", config.dump());
-    if (!tokenizer.empty()) folder_.write("m/tokenizer.json", tokenizer);
-    return folder_.path("m");
-  }
-  /// A table alone.
-  std::string table(const std::vector<float>& values, std::int64_t dim = kRowDim) {
-    const auto rows = static_cast<std::int64_t>(values.size()) / dim;
-    files::write_safetensors(folder_.path("t.safetensors"),
-                             {{"wte.weight", files::DType::f32, {rows, dim}, values.data(), {}}},
-                             {});
-    return folder_.path("t.safetensors");
-  }
-  TempFolder folder_;
-};
 
 /// One fault of every kind that a table alone can have; returns where.
 void plant(std::vector<float>& values) {
@@ -396,26 +338,6 @@ TEST_F(DoctorTest, TellsRowsThatTrainingNeverReadByTheLedger) {
   const Diagnosis bytes = diagnose(folder_.path("bytes"));
   EXPECT_TRUE(bytes.passed) << bytes.findings[0].text;
   EXPECT_GT(found_in(bytes)["note never_updated input"].size(), 200U);
-}
-
-// What open_model refuses or repairs is told.
-TEST_F(DoctorTest, ExaminesModelFoldersThatDoNotOpen) {
-  folder_.write("text.txt", train::small_text(60));
-  train::QuietRun run;
-  run(train::small_request(folder_, "model", {{"pad", "true"}, {"validation", "none"}}));
-  const std::string config = folder_.path("model/config.json");
-  EXPECT_EQ(found_in(diagnose(folder_.path("model"))), Found());
-  auto json = nlohmann::ordered_json::parse(testing::file_bytes(config));
-  json["architecture"]["pad_id"] = 2;
-  folder_.write("model/config.json", json.dump());
-  Diagnosis diagnosis = diagnose(folder_.path("model"));
-  EXPECT_TRUE(found_in(diagnosis).contains("error pad_ids")) << text_of(diagnosis, "pad_ids");
-  json["architecture"]["pad_id"] = nullptr;
-  json["architecture"]["tied"] = true;
-  folder_.write("model/config.json", json.dump());
-  EXPECT_TRUE(found_in(diagnose(folder_.path("model"))).contains("error tied_differs output"));
-  std::filesystem::remove(folder_.path("model/ledger.safetensors"));
-  EXPECT_TRUE(found_in(diagnose(folder_.path("model"))).contains("error ledger"));
 }
 
 // DOC-2

@@ -78,6 +78,44 @@ TEST(Plan, OfACorpusIsWhatARunDoes) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"text.txt"}));
 }
 
+// The rows of the very batches that training draws.
+TEST(Plan, CountsTheRowsThatAFewStepsDoNotRead) {
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text += "w" + std::to_string(i % 97) + " v" + std::to_string(i * i % 89) + (i % 7 ? " " : "\n");
+  }
+  folder.write("text.txt", text);
+  base::ThreadPool pool(2);
+  for (const char* documents : {"stream", "line"}) {
+    for (const char* stride : {"2", "3", "4"}) {
+      for (const char* steps : {"1", "3", "6"}) {
+        PlanRequest request;
+        request.corpus = {folder.path("text.txt")};
+        request.probe_seconds = 0;
+        request.given = {
+            {"preset", "plain"}, {"tokenizer", "word"},    {"min-count", "1"}, {"dim", "4"},
+            {"hidden", "0"},     {"context", "4"},         {"stride", stride}, {"batch", "5"},
+            {"steps", steps},    {"documents", documents}, {"seed", "5"}};
+        const Plan plan = make_plan(pool, request, [](const std::string&) {});
+        train::TrainRequest wish;
+        wish.corpus = request.corpus;
+        wish.given = request.given;
+        wish.out = folder.path("model");
+        train::QuietRun run;
+        run(wish);
+        const store::ModelFolder model = store::open_model(folder.path("model"));
+        const auto& updates = model.ledger.updates;
+        EXPECT_EQ(plan.corpus->untouched,
+                  std::count(updates.begin(), updates.end(), std::int64_t{0}))
+            << documents << ' ' << stride << ' ' << steps;
+        EXPECT_GT(plan.corpus->untouched, 20);
+        std::filesystem::remove_all(folder.path("model"));
+      }
+    }
+  }
+}
+
 TEST(Plan, CountsUnknownTokens) {
   const TempFolder folder;
   folder.write("text.txt", "one two one two one three");

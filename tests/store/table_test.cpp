@@ -100,6 +100,11 @@ TEST_F(TableTest, FindsTheEmbeddingByTheNamesOfModels) {
   EXPECT_EQ(open_table(two, options).tensor, options.tensor);
   options.tensor = "none";
   expect_error(ErrorKind::file, {"no tensor none", "encoder"}, [&] { open_table(two, options); });
+  const Table first = open_table(tensors("m", {"word_embeddings.weight", "x.wte.weight", "a"}));
+  EXPECT_EQ(first.tensor, "x.wte.weight");
+  ASSERT_EQ(first.notes.size(), 1U);
+  EXPECT_NE(first.notes[0].find("word_embeddings.weight [4,2]; --tensor"), std::string::npos)
+      << first.notes[0];
   const std::string odd = tensors("m", {"a", "b"});
   expect_error(ErrorKind::file, {"--tensor", "a [4,2], b [4,2]"}, [&] { open_table(odd); });
   options.tensor = "x";
@@ -194,7 +199,7 @@ TEST_F(TableTest, EveryFormReadsBackEqual) {
     EXPECT_EQ(written.rows, 4);
     const Table back = open_table(path);
     const bool words = path.ends_with("txt") || path.ends_with("bin");
-    EXPECT_EQ(written.respelt, words ? 2 : 0) << name;
+    EXPECT_EQ(written.respelt, words ? 3 : 0) << name;  // one alphabet for all of a file
     if (back.has_tokens()) {
       EXPECT_EQ(back.token(1), words ? "\xc4\xa0"
                                        "b\xc4\x8a"
@@ -281,6 +286,61 @@ TEST_F(TableTest, NarrowsToTheNearestAndCountsWhatThatCosts) {
   }
 }
 
+// By the numbers that are stored, whatever order or size they have.
+TEST_F(TableTest, CountsWhatFloat32DoesNotHold) {
+  const auto written = [&](files::DType dtype, const auto& values, files::DType to) {
+    files::StoredArray array;
+    array.data = values.data();
+    array.dtype = dtype;
+    array.rows = static_cast<std::int64_t>(values.size());
+    array.dim = 1;
+    Table table;
+    table.rows = files::rows_of_stored(array, nullptr);
+    return write_table(table, folder_.path("t"), TableFormat::npy, to);
+  };
+  const std::vector<double> doubles = {1, 0.1, 1e300, -1e300, 1e-300, 0.5, 70000};
+  WrittenTable table = written(files::DType::f64, doubles, files::DType::f32);
+  EXPECT_EQ(table.loss.values, 7);
+  EXPECT_EQ(table.loss.changed, 4);
+  EXPECT_EQ(table.loss.overflowed, 2);
+  EXPECT_EQ(table.loss.underflowed, 1);
+  ASSERT_EQ(table.warnings.size(), 1U);
+  EXPECT_NE(table.warnings[0].find("2 of 7 values are too large"), std::string::npos);
+  table = written(files::DType::f64, doubles, files::DType::f16);
+  EXPECT_EQ(table.loss.changed, 5);
+  EXPECT_EQ(table.loss.overflowed, 3);
+  constexpr std::int64_t kOdd = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(
+      written(files::DType::u64, std::vector<std::uint64_t>{kOdd, 3, UINT64_MAX}, files::DType::f32)
+          .loss.changed,
+      2);
+  EXPECT_EQ(
+      written(files::DType::i64, std::vector<std::int64_t>{kOdd, -kOdd, 1 << 24}, files::DType::f32)
+          .loss.changed,
+      2);
+  EXPECT_EQ(written(files::DType::i32, std::vector<std::int32_t>{(1 << 24) + 1, 1 << 24},
+                    files::DType::f32)
+                .loss.changed,
+            1);
+  EXPECT_EQ(
+      written(files::DType::i16, std::vector<std::int16_t>{32767}, files::DType::f32).loss.changed,
+      0);
+  // Of the rows alone that are written.
+  files::StoredArray array;
+  array.data = doubles.data();
+  array.dtype = files::DType::f64;
+  array.rows = 7;
+  array.dim = 1;
+  Table part;
+  const auto rows = files::rows_of_stored(array, nullptr);
+  part.rows = files::replaced_rows(rows, {2, 6}, {0.5F});
+  EXPECT_EQ(write_table(part, folder_.path("t"), TableFormat::npy).loss.changed, 3);
+  part.rows = files::chosen_rows(rows, {0, 2});
+  EXPECT_EQ(write_table(part, folder_.path("t"), TableFormat::npy).loss.overflowed, 1);
+  part.rows = files::first_rows(rows, 2);
+  EXPECT_EQ(write_table(part, folder_.path("t"), TableFormat::npy).loss.changed, 1);
+}
+
 // A model of fastText, put together byte by byte.
 std::string fasttext_bytes(std::int32_t bucket, std::int32_t minn, std::int32_t maxn) {
   std::string out;
@@ -303,6 +363,9 @@ std::string fasttext_bytes(std::int32_t bucket, std::int32_t minn, std::int32_t 
   put(std::int64_t{2 + bucket});
   put(std::int64_t{2});
   for (std::int32_t i = 0; i < 2 * (2 + bucket); ++i) put(static_cast<float>(i));
+  put(std::uint8_t{0});
+  for (std::int64_t extent : {2, 2}) put(extent);
+  for (int i = 0; i < 4; ++i) put(0.5F);
   return out;
 }
 
@@ -327,8 +390,10 @@ TEST_F(TableTest, ReadsAFastTextModelWithItsSubwords) {  // VEC-11
     const std::string path = folder_.write("m", whole.substr(0, size));
     EXPECT_THROW(open_table(path), Error) << size;
   }
+  expect_error(ErrorKind::file, {"output matrix of 2 x 2", "cut short"},
+               [&] { open_table(folder_.write("m", whole.substr(0, whole.size() - 1))); });
   std::string quantised = whole;
-  quantised[quantised.size() - 4 * 24 - 17] = 1;
+  quantised[quantised.size() - 33 - 4 * 24 - 17] = 1;  // before both matrices
   const std::string path = folder_.write("m", quantised);
   expect_error(ErrorKind::file, {path, "quantised"}, [&] { open_table(path); });
 }

@@ -53,6 +53,32 @@ TEST(StartRows, AreFoundByTheNamesOfTokens) {
       << run.all_notices();
 }
 
+// In word2vec's forms some tokens are spelt in GPT-2's letters; they match all the same.
+TEST(StartRows, AreFoundInVectorsOfTheirOwnModel) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(40) + "caf\xc3\xa9 \xc3\xa9t\xc3\xa9\n");
+  for (const char* tokenizer : {"char", "byte", "bpe:290", "word"}) {
+    QuietRun run;
+    const std::string name = std::string("m-") + tokenizer[0] + tokenizer[1];
+    TrainRequest request = small_request(folder, name, {{"tokenizer", tokenizer}, {"dim", "4"}});
+    request.save_vectors = folder.path("v.vec");
+    run(request);
+    QuietRun again;
+    again(started(folder, name + "2",
+                  {{"tokenizer", tokenizer}, {"table", folder.path("v.vec")}, {"pad", "false"}}));
+    const store::Table own = store::open_table(folder.path(name));
+    const store::Table other = store::open_table(folder.path(name + "2"));
+    ASSERT_EQ(own.row_count(), other.row_count()) << tokenizer;
+    for (Id id = 0; id < own.row_count(); ++id) {
+      const std::vector<float> row = own.row(id);
+      const std::vector<float> started_from = other.row(id);
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        EXPECT_NEAR(row[j], started_from[j], 1e-6) << tokenizer << ' ' << own.token(id);
+      }
+    }
+  }
+}
+
 // PAD-4
 TEST(StartRows, KeepThePolicyOfThePadRow) {
   const TempFolder folder;
@@ -110,6 +136,11 @@ TEST(StartRows, RefuseATableThatDoesNotFit) {
   files::write_npy(folder.path("n.npy"), *store::open_table(vectors).rows);
   EXPECT_NE(error_of(started(folder, "m", {{"table", folder.path("n.npy")}})).find("no tokens"),
             std::string::npos);
+  const std::string broken = folder.write("b.vec", "3 4\na 1 2 3 4\ne 1 nan 3 4\nn inf 1 2 3\n");
+  const std::string told = error_of(started(folder, "m", {{"table", broken}}));
+  EXPECT_NE(told.find("2 rows of those to start from hold a NaN or an infinity, first row 1 (e)"),
+            std::string::npos)
+      << told;
   EXPECT_FALSE(std::filesystem::exists(folder.path("m")));
 }
 
