@@ -77,15 +77,6 @@ std::size_t space_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-bool holds_space(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Step step = utf8_step(text, at);
-    if (is_white_space(step.code)) return true;
-    at += step.length;
-  }
-  return false;
-}
-
 }  // namespace
 
 AddedVocabulary::AddedVocabulary(
@@ -164,7 +155,7 @@ CutRule AddedVocabulary::cut_rule(bool normalizes) const {
   for (const AddedToken& token : tokens_) {
     // Tokens of blanks alone, as GPT-NeoX has them, are what they are in any normalised text.
     const bool blank = space_end(token.content, 0) == token.content.size();
-    const bool reaches = token.lstrip || token.rstrip || (!blank && holds_space(token.content));
+    const bool reaches = token.lstrip || token.rstrip || (!blank && holds_white_space(token.content));
     if (token.single_word || (normalizes && token.normalized && reaches)) return CutRule::depends;
     if (token.lstrip) rule = CutRule::blanks;
   }

@@ -42,6 +42,15 @@ bool is_white_space(char32_t code) {
          code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
+bool holds_white_space(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Step step = utf8_step(text, at);
+    if (is_white_space(step.code)) return true;
+    at += step.length;
+  }
+  return false;
+}
+
 CodeClassTable::CodeClassTable() : ascii_(make_page(0)) {}
 
 const CodeClassTable::Page& CodeClassTable::make_page(char32_t number) const {

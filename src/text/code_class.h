@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 namespace lexirow::text {
 
@@ -47,6 +48,8 @@ class CodeClassTable {
 
 /// Unicode's White_Space.
 bool is_white_space(char32_t code);
+/// Whether any character of the text is White_Space.
+bool holds_white_space(std::string_view text);
 
 /// A word character as Rust's regular expressions have it: alphabetic, mark, decimal digit,
 /// connector or joiner.

@@ -101,14 +101,6 @@ class ReplaceNormalizer final : public Normalizer {
   bool replaces_blanks() const override { return pattern_.text() == " "; }
 
  private:
-  static bool holds_white_space(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
-      const Utf8Step step = utf8_step(text, at);
-      if (is_white_space(step.code)) return true;
-      at += step.length;
-    }
-    return false;
-  }
   void write(std::string_view piece, const Stretch& one, Rewriter& rewriter) const {
     for (std::size_t at = one.begin; at < one.end; at += utf8_step(piece, at).length) {
       if (one.match) {

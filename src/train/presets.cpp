@@ -28,12 +28,6 @@ const Given kCommon = {
     {"clip", "1"},     {"row-updates", "lazy"}, {"save-seconds", "60"}, {"minutes", "10"},
     {"steps", "0"},    {"init", "auto"},        {"patience", "5"},
 };
-// Of a joined context each feature's share is in docs/training.md.
-const Given kDeep = {
-    {"residual", "true"},
-    {"layer-norm", "true"},
-    {"layers", "3"},
-};
 const Given kCharacter = {
     {"tokenizer", "char"}, {"mixer", "concat:16"},  {"dim", "32"},
     {"hidden", "512"},     {"context", "64"},       {"batch", "32"},
@@ -45,6 +39,8 @@ const Given kCharacterSmall = {
     {"context", "64"},     {"batch", "32"},
     {"lr", "0.003"},       {"weight-decay", "0.1"},
     {"dropout", "0.1"},    {"epochs", "8"},
+    {"layers", "3"},       {"residual", "true"},
+    {"layer-norm", "true"},
 };
 const Given kWord = {
     {"tokenizer", "word"}, {"max-vocab", "30000"},  {"mixer", "concat:4"}, {"dim", "64"},
@@ -77,14 +73,13 @@ struct Preset {
   const char* name;
   bool words;  ///< or pieces of words
   const Given* values;
-  const Given* more;  ///< may be null
 };
 const Preset kPresets[] = {
-    {"character", false, &kCharacter, nullptr},
-    {"character-small", false, &kCharacterSmall, &kDeep},
-    {"word", true, &kWord, nullptr},
-    {"word-medium", true, &kWordMedium, nullptr},
-    {"gpt2-vocabulary", true, &kGpt2Vocabulary, nullptr},
+    {"character", false, &kCharacter},
+    {"character-small", false, &kCharacterSmall},
+    {"word", true, &kWord},
+    {"word-medium", true, &kWordMedium},
+    {"gpt2-vocabulary", true, &kGpt2Vocabulary},
 };
 
 std::string given_value(const Given& given, const std::string& name, const std::string& otherwise) {
@@ -144,7 +139,6 @@ void apply_preset(Settings& settings, const std::string& preset, const TextFacts
   if (found == std::end(kPresets)) return;  // set_setting has refused it
   apply(settings, kCommon);
   apply(settings, *found->values);
-  if (found->more != nullptr) apply(settings, *found->more);
   settings.validation = facts.bytes < kSmallText ? "0.1" : "0.05";
   if (!found->words) return;
   if (settings.tokenizer == "word") settings.min_count = facts.bytes > kLargeText ? 5 : 3;
