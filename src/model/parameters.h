@@ -106,7 +106,8 @@ struct Gradients {
 
 /// How parameters are drawn.
 enum class Init {
-  automatic,  ///< as torch, but a tied table scaled to deviation D^-0.5, learned positions to 0.02
+  automatic,  ///< as torch, but a table that is the head, or that reaches it without an MLP, scaled
+              ///< to deviation D^-0.5, learned positions to 0.02
   torch,      ///< what PyTorch draws for the same seed
 };
 

@@ -71,8 +71,8 @@ std::vector<SettingField> text_and_model_fields() {
       {"pad-row", &S::pad_row, "Model", "zero|keep",
        "the row of <pad> is zeros, or keeps what it was drawn with; it never moves"},
       {"init", &S::init, "Model", "auto|torch",
-       "draw parameters as PyTorch does; auto scales a tied table and learned positions, and "
-       "starts the biases of a sampled loss at the tokens' shares"},
+       "draw parameters as PyTorch does; auto scales learned positions and a table that is "
+       "tied or has no MLP behind it, and starts the biases of a sampled loss at the tokens' shares"},
       {"table", &S::table, "Model", "FILE",
        "start from the rows of any table (word vectors, model folders ...), found by the names of "
        "the tokens; its width must be --dim"},

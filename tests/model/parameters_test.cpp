@@ -101,12 +101,26 @@ TEST(Initialize, DrawsATinyPaddedModelAsTorch) {
 TEST(Initialize, DrawsThePlainHeadAsTorch) {
   const ModelConfig config = config_of(3, 4, "none", 0);
   Parameters<float> parameters(config);
-  initialize(config, 7, Init::automatic, parameters);
+  initialize(config, 7, Init::torch, parameters);
   expect_torch(
       parameters,
       {{"token_embedding.weight", -0x1.2ca2e8p-3F, 0x1.92811cp-1F, 0x1.0ffd1ap-3F, 1.05100621},
        {"lm_head.weight", 0x1.56ebp-6F, 0x1.7dep-4F, 0x1.d63cep-2F, 1.92764884},
        {"lm_head.bias", -0x1.c7b68p-4F, -0x1.1d3d24p-2F, -0x1.01a258p-3F, -0.515609503}});
+}
+
+TEST(Initialize, ScalesARowThatReachesTheHeadWithoutMlp) {
+  for (const std::string mixer : {"none", "window:2"}) {
+    const ModelConfig config = config_of(7, 4, mixer, 0);
+    Parameters<float> drawn(config);
+    Parameters<float> scaled(config);
+    initialize(config, 9, Init::torch, drawn);
+    initialize(config, 9, Init::automatic, scaled);
+    for (std::int64_t i = 0; i < 7 * 4; ++i) {
+      EXPECT_EQ(scaled.token_embedding().data()[i], drawn.token_embedding().data()[i] * 0.5F);
+    }
+    EXPECT_TRUE(std::ranges::equal(scaled.head_weight(), drawn.head_weight()));
+  }
 }
 
 // torch.nn.Embedding(5, 6) behind all other modules: what they draw is the same without it.
