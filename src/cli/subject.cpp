@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "lexirow/error.h"
 #include "store/tokenizer_file.h"
+#include "train/sizes.h"
 
 namespace lexirow::cli {
 namespace {
@@ -140,6 +141,26 @@ std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, cons
     counts.unknown = 0;
   }
   say_counts(counts);
+  return pieces;
+}
+
+std::vector<text::Piece> pieces_for_model(const store::ModelFolder& folder, const std::string& text,
+                                          const std::string& what) {
+  const text::Tokenizer& tokenizer = *folder.tokenizer;
+  if (!train::stored_settings(folder).eos) return pieces_for_model(tokenizer, text, what);
+  // As in training: <eos> in the place of every line end.
+  std::vector<text::Piece> pieces;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const auto shift = static_cast<std::int64_t>(begin);
+    for (text::Piece piece : pieces_for_model(tokenizer, text.substr(begin, end - begin), what)) {
+      pieces.push_back({piece.id, piece.begin + shift, piece.end + shift});
+    }
+    if (end == text.size()) break;
+    const auto at = static_cast<std::int64_t>(end);
+    pieces.push_back({tokenizer.specials().eos, at, at + 1});
+    begin = end + 1;
+  }
   return pieces;
 }
 

@@ -46,7 +46,10 @@ std::shared_ptr<const text::Tokenizer> tokenizer_of_text(const text::VocabularyO
 /// <unk> and bytes that became U+FFFD are said on standard error, with the words' spellings.
 std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, const std::string& text,
                                           const std::string& what);
-/// The same, ids only.
+/// The same for a model that may have been trained with --eos.
+std::vector<text::Piece> pieces_for_model(const store::ModelFolder& folder, const std::string& text,
+                                          const std::string& what);
+/// The first, ids only.
 std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
                                  const std::string& what);
 

@@ -141,6 +141,15 @@ int run_word_task(const Arguments& arguments) {
   return kDone;
 }
 
+/// A model brings its own table and tokenizer.
+void refuse_table_options(const Arguments& arguments) {
+  for (const char* name : {"tensor", "tokenizer", "limit", "only-words-of", "header", "lenient"}) {
+    if (!arguments.has(name)) continue;
+    throw UsageError(fmt::format(
+        "--{} is for tables that --similarity or --analogy measures; leave it out", name));
+  }
+}
+
 int run_eval(const Arguments& arguments) {
   if (arguments.has("similarity") || arguments.has("analogy")) return run_word_task(arguments);
   if (arguments.positionals("FILE").empty()) {
@@ -148,6 +157,7 @@ int run_eval(const Arguments& arguments) {
         "FILE is missing: lexirow eval MODEL FILE measures a loss, lexirow eval TABLE --similarity "
         "PAIRS or --analogy QUESTIONS a table.");
   }
+  refuse_table_options(arguments);
   const store::ModelFolder folder = store::open_model(arguments.positional(kTableArgument));
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const std::string& path = arguments.positional("FILE");

@@ -120,7 +120,10 @@ int run_generate(const Arguments& arguments) {
   const text::Tokenizer& tokenizer = *folder.tokenizer;
   const generate::GenerateOptions options = options_of(arguments, tokenizer);
   const std::string prompt = prompt_text(arguments);
-  const std::vector<Id> ids = encode_for_model(tokenizer, prompt, "prompt");
+  std::vector<Id> ids;
+  for (const text::Piece& piece : pieces_for_model(folder, prompt, "prompt")) {
+    ids.push_back(piece.id);
+  }
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const bool as_json = arguments.flag("json");
 

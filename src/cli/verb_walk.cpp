@@ -235,7 +235,7 @@ int run_walk(const Arguments& arguments) {
   options.top_k = arguments.integer("top-k");
   options.temperature = arguments.real("temperature");
   options.without = left_out(arguments);
-  const std::vector<text::Piece> pieces = pieces_for_model(*folder.tokenizer, text, "text");
+  const std::vector<text::Piece> pieces = pieces_for_model(folder, text, "text");
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const inspect::Walk walk = inspect::walk(pool, folder, pieces, options);
   if (arguments.flag("json")) {

@@ -71,6 +71,7 @@ Diagnosis examine(base::ThreadPool& pool, const store::AuditSubject& subject) {
   std::vector<std::int64_t> unused;
   examine_tokens(pool, subject, unused, findings);
   examine_ledger(subject, findings);
+  examine_other_tensors(subject, findings);
   examine_table(pool, subject, "input", *subject.table.rows, unused, findings);
   if (examine_head(pool, subject, findings)) {
     examine_table(pool, subject, "output", *subject.head, unused, findings);

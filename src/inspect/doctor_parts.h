@@ -35,6 +35,9 @@ void examine_ledger(const store::AuditSubject& subject, Findings& findings);
 /// Rows that are not finite or zeros, a pad row that is not, and what the dtype has lost.
 void examine_values(const ExaminedTable& table, bool keeps_pad_row, Findings& findings);
 
+/// Weights beside the tables that are not finite.
+void examine_other_tensors(const store::AuditSubject& subject, Findings& findings);
+
 /// Rows far longer than the others, and (`untrained`: where no ledger says it) far shorter ones,
 /// which were hardly trained.
 void examine_norms(const ExaminedTable& table, bool untrained, Findings& findings);

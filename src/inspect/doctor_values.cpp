@@ -214,4 +214,19 @@ bool examine_head(base::ThreadPool& pool, const store::AuditSubject& subject, Fi
   return true;
 }
 
+void examine_other_tensors(const store::AuditSubject& subject, Findings& findings) {
+  for (const store::BrokenTensor& tensor : subject.broken_tensors) {
+    findings.push_back(
+        {"non_finite",
+         Severity::error,
+         "",
+         {},
+         fmt::format(
+             "{}: {} an infinity or a NaN: every score is lost that they "
+             "reach",
+             tensor.name,
+             tensor.values == 1 ? "a value is" : fmt::format("{} values are", tensor.values))});
+  }
+}
+
 }  // namespace lexirow::inspect

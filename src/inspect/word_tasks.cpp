@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -146,10 +147,15 @@ std::vector<WordPair> read_word_pairs(const std::string& path) {
   for_each_line(path, [&](std::int64_t line, std::string_view text) {
     if (text.starts_with('#')) return;
     const std::vector<std::string> parts = columns(text);
-    const auto score = parts.size() >= 3 ? number(parts[2]) : std::nullopt;
-    if (score) {
+    // A part of speech may stand before the number, as in SimLex-999.
+    std::optional<double> score;
+    for (std::size_t i = 2; i < std::min<std::size_t>(parts.size(), 4) && !score; ++i) {
+      score = number(parts[i]);
+    }
+    const bool heading = line == 1 && parts.size() >= 3 && !score;
+    if (score && std::isfinite(*score)) {
       pairs.push_back({parts[0], parts[1], *score});
-    } else if (line > 1) {
+    } else if (!heading) {
       throw Error(
           ErrorKind::file,
           fmt::format("{}, line {}: expected two words and a number between tabs, commas or "

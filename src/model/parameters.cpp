@@ -62,8 +62,8 @@ Parameters<float> draw(const ModelConfig& config, std::uint64_t seed, Init init)
   const base::View2<float> positions = parameters.position_embedding();
   if (positions.present()) stream.fill_normal({positions.data(), {positions.size()}});
   if ((config.tied || config.hidden == 0) && init == Init::automatic) {
-    // N(0, 1) rows give logits of deviation sqrt(D) as a head: a loss far above ln V at first. Where
-    // no MLP stands between them and a head, what they were drawn with stays in every cosine.
+    // N(0, 1) rows give logits of deviation sqrt(D) as a head: a loss far above ln V at first.
+    // Where no MLP stands between them and a head, what they were drawn with stays in every cosine.
     const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.dim)));
     for (float& value : table) value *= factor;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -195,6 +196,19 @@ void read_config_file(AuditSubject& subject) {
   }
 }
 
+/// The weights beside the tables, which are examined row by row.
+void read_other_tensors(AuditSubject& subject) {
+  const files::SafetensorsFile file(subject.table.path + "/" + kModelFile);
+  for (const auto& entry : file.entries()) {
+    if (entry.name == subject.table.tensor || entry.name == subject.head_name) continue;
+    if (entry.dtype != files::DType::f32) continue;
+    const base::Array<float> values = file.array_f32(entry);
+    const auto broken = std::count_if(values.data(), values.data() + values.size(),
+                                      [](float value) { return !std::isfinite(value); });
+    if (broken > 0) subject.broken_tensors.push_back({base::shown_name(entry.name), broken});
+  }
+}
+
 void read_own_ledger(AuditSubject& subject) {
   const std::string path = subject.table.path + "/" + kLedgerFile;
   if (!files::exists(path)) {
@@ -268,7 +282,10 @@ AuditSubject open_audit_subject(const std::string& path, const TableOptions& opt
   subject.output_alone = is_head_name(subject.table.tensor);
   const bool whole = options.limit < 0 && !options.keep;
   if (whole && subject.table.format.find("safetensors") != std::string::npos) open_head(subject);
-  if (whole && subject.own_folder) open_head(subject);
+  if (whole && subject.own_folder) {
+    open_head(subject);
+    read_other_tensors(subject);
+  }
   if (folder) {
     read_config_file(subject);
     if (whole) read_own_ledger(subject);

@@ -18,6 +18,12 @@ struct StatedPad {
   std::int64_t id = kNoId;
 };
 
+/// A tensor with values that are not finite, and how many.
+struct BrokenTensor {
+  std::string name;
+  std::int64_t values = 0;
+};
+
 /// A table, or the tables of a model, opened to be examined: what can be told is not refused, and
 /// nothing is repaired on the way. Rows stay in the mapped file.
 struct AuditSubject {
@@ -39,7 +45,8 @@ struct AuditSubject {
   std::optional<double> passes;  ///< over its text, made by training; known for Lexirow's models
   bool own_tokens = false;       ///< every token stands in that text, held-out part included
   std::string ledger_problem;    ///< why a ledger that is there cannot be used
-  std::vector<std::int64_t> other_roles;  ///< ids of the unknown, begin and end tokens
+  std::vector<BrokenTensor> broken_tensors;  ///< beside the tables; of Lexirow's folders
+  std::vector<std::int64_t> other_roles;     ///< ids of the unknown, begin and end tokens
 
   /// Tokens of the tokenizer, with rows or without; -1 without tokens.
   std::int64_t tokenizer_size() const;

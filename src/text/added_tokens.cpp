@@ -155,7 +155,8 @@ CutRule AddedVocabulary::cut_rule(bool normalizes) const {
   for (const AddedToken& token : tokens_) {
     // Tokens of blanks alone, as GPT-NeoX has them, are what they are in any normalised text.
     const bool blank = space_end(token.content, 0) == token.content.size();
-    const bool reaches = token.lstrip || token.rstrip || (!blank && holds_white_space(token.content));
+    const bool reaches =
+        token.lstrip || token.rstrip || (!blank && holds_white_space(token.content));
     if (token.single_word || (normalizes && token.normalized && reaches)) return CutRule::depends;
     if (token.lstrip) rule = CutRule::blanks;
   }

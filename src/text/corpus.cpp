@@ -35,6 +35,14 @@ bool is_binary(const std::string& path, const std::atomic<bool>* stop) {
                           path, error.message()));
 }
 
+/// A folder that a model was written to. Its files are no text to learn from, and a run whose
+/// model stands beside its texts could not be resumed with them.
+bool holds_model(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "model.safetensors", error) &&
+         fs::exists(folder / "config.json", error);
+}
+
 /// Adds the regular files below a folder.
 void list_folder(const std::string& folder, const std::atomic<bool>* stop, CorpusFiles& files) {
   std::error_code error;
@@ -56,6 +64,10 @@ void list_folder(const std::string& folder, const std::atomic<bool>* stop, Corpu
       found.push_back(path);
     } else if (!fs::is_directory(status)) {
       ++skipped.skipped_other;
+    } else if (holds_model(at->path())) {
+      at.disable_recursion_pending();
+      ++files.skipped_models;
+      note(path);
     }
   }
   if (error) refuse_path(folder, error);

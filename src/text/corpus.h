@@ -35,6 +35,7 @@ struct CorpusFiles {
   std::vector<std::string> paths;             ///< regular files; "-" is stdin
   std::int64_t skipped_binary = 0;            ///< NUL in the first 8 KiB
   std::int64_t skipped_links = 0;             ///< symbolic links inside folders
+  std::int64_t skipped_models = 0;            ///< model folders inside folders
   std::int64_t skipped_other = 0;             ///< pipes, sockets and devices inside folders
   std::vector<std::string> skipped_examples;  ///< up to three names
 };

@@ -154,14 +154,16 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
 
 text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading) {
   text::CorpusFiles files = text::list_corpus(corpus, reading.stop);
-  if (files.skipped_binary + files.skipped_links > 0) {
+  if (files.skipped_binary + files.skipped_links + files.skipped_models > 0) {
     std::string examples;
     for (const std::string& name : files.skipped_examples) {
       examples += (examples.empty() ? "" : ", ") + name;
     }
-    reading.notice(fmt::format("read {}; left out {} and {} ({})",
+    const std::string models =
+        files.skipped_models > 0 ? ", " + base::counted(files.skipped_models, "model folder") : "";
+    reading.notice(fmt::format("read {}; left out {}{} and {} ({})",
                                base::counted(static_cast<std::int64_t>(files.paths.size()), "file"),
-                               base::counted(files.skipped_binary, "binary file"),
+                               base::counted(files.skipped_binary, "binary file"), models,
                                base::counted(files.skipped_links, "symbolic link"), examples));
   }
   return files;

@@ -32,13 +32,12 @@ std::int64_t negatives_of(const Settings& settings) {
 std::string choose_loss(std::int64_t vocab_size, Settings& settings) {
   constexpr std::int64_t kLargestFull = 8192;
   constexpr const char* kAutomatic = "sampled:512";
-  if (settings.loss != "auto") return "";
-  settings.loss = vocab_size > kLargestFull ? kAutomatic : "full";
+  if (settings.loss == "auto") settings.loss = vocab_size > kLargestFull ? kAutomatic : "full";
   if (settings.loss == "full") return "";
   return fmt::format(
-      "loss: {} of {} tokens for each batch (--loss full scores all of them); held-out losses are "
-      "always of all",
-      kAutomatic, vocab_size);
+      "loss: {} of {} tokens for each batch (--loss full scores all of them); training losses are "
+      "of those, held-out losses of all",
+      settings.loss, vocab_size);
 }
 
 logits::MlpForm mlp_form(const Settings& settings) {

@@ -71,8 +71,8 @@ std::vector<SettingField> text_and_model_fields() {
       {"pad-row", &S::pad_row, "Model", "zero|keep",
        "the row of <pad> is zeros, or keeps what it was drawn with; it never moves"},
       {"init", &S::init, "Model", "auto|torch",
-       "draw parameters as PyTorch does; auto scales learned positions and a table that is "
-       "tied or has no MLP behind it, and starts the biases of a sampled loss at the tokens' shares"},
+       "draw parameters as PyTorch does; auto scales learned positions and a table that is tied or "
+       "without an MLP, and starts the biases of a sampled loss at the tokens' shares"},
       {"table", &S::table, "Model", "FILE",
        "start from the rows of any table (word vectors, model folders ...), found by the names of "
        "the tokens; its width must be --dim"},
@@ -224,7 +224,9 @@ std::string setting_arguments(const Settings& settings) {
   for (const SettingField& field : setting_fields()) {
     if (field.name == "preset") continue;
     const std::string text = setting_text(settings, field);
-    if (text == setting_text(initial, field)) continue;
+    // --tied says something of the bias where nothing else does.
+    const bool said = field.name == "bias" && settings.tied;
+    if (text == setting_text(initial, field) && !said) continue;
     if (!result.empty()) result += ' ';
     if (!field.value.empty()) {
       result += fmt::format("--{} {}", field.name, base::shell_word(text));

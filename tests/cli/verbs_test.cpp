@@ -318,6 +318,7 @@ TEST(Eval, MeasuresATableByWordLists) {
   EXPECT_EQ(analogy["asked"], 1);
   EXPECT_EQ(analogy["sections"][0]["section"], "light");
   EXPECT_EQ(place.run("lexirow eval v.vec pairs --similarity pairs").code, 2);
+  EXPECT_EQ(place.run("lexirow eval model my.txt --limit 3").code, 2);
   EXPECT_EQ(place.run("lexirow eval v.vec --similarity pairs --analogy questions").code, 2);
 }
 

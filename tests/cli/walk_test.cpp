@@ -69,6 +69,31 @@ TEST(Walk, JsonHasItsKeysAndTheIdsOfTokenize) {
   EXPECT_NEAR(probability_sum(walk), 1, 1e-9);
 }
 
+// A line end is the token that it was in training, in a prompt too.
+TEST(Walk, ALineEndIsEosForAModelThatWasTrainedSo) {
+  const Place place;
+  place.write("text", "the boat\nis blue\nthe boat\nis red\n");
+  for (const char* tokenizer : {"word --min-count 1", "char"}) {
+    ASSERT_EQ(place
+                  .run(fmt::format("lexirow train text --preset plain --tokenizer {} --eos "
+                                   "--steps 2 --context 4 --out model --force",
+                                   tokenizer))
+                  .code,
+              0);
+    const Json walk = place.run("lexirow walk model $'the boat\nis' --json").json();
+    const Json one = place.run("lexirow walk model 'the boat' --json").json();
+    const Json two = place.run("lexirow walk model is --json").json();
+    const std::size_t end = one["tokens"].size();
+    ASSERT_EQ(walk["tokens"].size(), end + 1 + two["tokens"].size());
+    const Json info = place.run("lexirow info model --json").json();
+    EXPECT_EQ(walk["tokens"][end]["id"], info["rows"].get<int>() - 1) << "<eos> is the last";
+    EXPECT_EQ(walk["tokens"][end]["start"], 8);
+    EXPECT_EQ(walk["tokens"][end + 1]["id"], two["tokens"][0]["id"]);
+    EXPECT_EQ(walk["tokens"][end + 1]["start"], 9);
+    EXPECT_EQ(place.run("lexirow generate model --prompt $'the boat\n' --tokens 1").code, 0);
+  }
+}
+
 TEST(Walk, WeightsEndAtThePositionAndLeavingOutChangesTheBars) {
   const Place place;
   place.add_model();

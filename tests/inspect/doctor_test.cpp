@@ -282,6 +282,29 @@ std::vector<Diagnosis> diagnoses_of_trained(const TempFolder& folder, const trai
   return all_diagnoses;
 }
 
+TEST_F(DoctorTest, FindsBrokenWeightsBesideTheTables) {
+  diagnoses_of_trained(folder_, {{"mixer", "mean"}});
+  const std::string path = folder_.path("model/model.safetensors");
+  {
+    const files::SafetensorsFile file(path);
+    std::vector<base::Array<float>> values;
+    std::vector<files::TensorSource> tensors;
+    for (const auto& entry : file.entries()) {
+      values.push_back(file.array_f32(entry));
+      if (entry.name == "mixer.0.weight") {
+        values.back()[1] = std::numeric_limits<float>::quiet_NaN();
+        values.back()[2] = std::numeric_limits<float>::infinity();
+      }
+      tensors.push_back({entry.name, entry.dtype, entry.shape, values.back().data(), {}});
+    }
+    files::write_safetensors(path, tensors, file.metadata());
+  }
+  const Diagnosis diagnosis = diagnose(folder_.path("model"));
+  EXPECT_FALSE(diagnosis.passed);
+  EXPECT_NE(text_of(diagnosis, "non_finite").find("mixer.0.weight: 2 values are"),
+            std::string::npos);
+}
+
 TEST_F(DoctorTest, LeavesCleanTrainedTablesInPeace) {
   const std::vector<train::Given> kinds = {
       {{"mixer", "mean"}},

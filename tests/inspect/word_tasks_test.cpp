@@ -48,6 +48,10 @@ TEST(WordPairs, AreReadWithAnySeparatorAndAHeading) {
   EXPECT_EQ(pairs[0].second, "new");
   EXPECT_EQ(pairs[0].score, 1.5);
   EXPECT_EQ(pairs[1].first, "ice cream");
+  const std::vector<WordPair> lexical = read_word_pairs(
+      write(folder, "lexical", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\n"));
+  ASSERT_EQ(lexical.size(), 1U);
+  EXPECT_EQ(lexical[0].score, 1.58);
   for (const char* text : {"# said by ten people\na;b;3\n", "a, b, 3", "a  b   3\n"}) {
     const std::vector<WordPair> one = read_word_pairs(write(folder, "one", text));
     ASSERT_EQ(one.size(), 1U) << text;
@@ -64,6 +68,11 @@ TEST(WordPairs, WrongLinesAreNamed) {
   EXPECT_NE(error_of("a\tb\t3\na\tb\n").find("pairs, line 2: expected two words and a number"),
             std::string::npos);
   EXPECT_NE(error_of("a\tb\t3\na\tb\tmuch\n").find("line 2"), std::string::npos);
+  // Neither a heading nor a score that can be ranked.
+  for (const char* text : {"a\tb\na\tb\t3\n", "a b 9,5\na b 3\n", "a b nan\na b 3\n",
+                           "a b 3\na b nan\n", "a b 3\na b inf\n"}) {
+    EXPECT_NE(error_of(text).find("expected two words and a number"), std::string::npos) << text;
+  }
   EXPECT_NE(error_of("word1\tword2\tscore\n").find("no pair"), std::string::npos);
   EXPECT_NE(error_of("").find("no pair"), std::string::npos);
   EXPECT_NE(refusal([&] { read_word_pairs(folder.path("none")); }).find("none"), std::string::npos);

@@ -103,6 +103,9 @@ TEST(Corpus, FoldersGiveTheirTextFilesInByteOrder) {
   folder.write("c/index.dat", std::string(100, 'x') + '\0');
   folder.write("c/late", std::string(8192, 'x') + '\0');
   folder.write("c/packed.gz", gzipped("six"));
+  folder.write("c/model/config.json", "{}");
+  folder.write("c/model/model.safetensors", "");
+  folder.write("c/model/history.jsonl", "{}");
   folder.write("c/packed.dat", gzipped(std::string("a\0b", 3)));
   std::filesystem::create_symlink("b.txt", folder.path("c/link"));
   std::filesystem::create_directory_symlink("a", folder.path("c/loop"));
@@ -116,7 +119,8 @@ TEST(Corpus, FoldersGiveTheirTextFilesInByteOrder) {
   EXPECT_EQ(files.skipped_binary, 2);
   EXPECT_EQ(files.skipped_links, 2);
   EXPECT_EQ(files.skipped_other, 1);
-  EXPECT_EQ(files.skipped_examples.size(), 2u);
+  EXPECT_EQ(files.skipped_models, 1);
+  EXPECT_EQ(files.skipped_examples.size(), 3u);
   // A slash at the end changes nothing; a file named outright is read whatever it holds.
   EXPECT_EQ(list_corpus({folder.path("c") + "/", folder.path("c/index.dat"), "-"}).paths.size(),
             names.size() + 2);

@@ -67,6 +67,21 @@ TEST(Settings, CommandRepeatsThem) {
   EXPECT_NE(arguments.find("--validation-file 'a b.txt'"), std::string::npos) << arguments;
   EXPECT_NE(arguments.find("--no-bias"), std::string::npos) << arguments;
   EXPECT_EQ(arguments.find("--minutes"), std::string::npos) << arguments;
+  // What --tied implies where nothing is said must be said where it is not so.
+  const std::string biased = setting_arguments(
+      resolve_settings({{"preset", "plain"}, {"tied", "true"}, {"bias", "true"}}, {}, choice));
+  EXPECT_NE(biased.find("--tied --bias"), std::string::npos) << biased;
+}
+
+TEST(Settings, WhatWouldDoNothingIsRefused) {
+  std::string choice;
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
+           {"hidden", "-2"}, {"plateau", "4"}, {"split", "gpt2"}, {"pad-row", "keep"}}) {
+    const std::string error = error_of([&] {
+      resolve_settings({{"preset", "plain"}, {name, text}}, {}, choice);
+    });
+    EXPECT_NE(error.find("--" + name), std::string::npos) << name << ": " << error;
+  }
 }
 
 TEST(Presets, PlainIsTheTextbookSetting) {
@@ -220,7 +235,8 @@ TEST(Settings, TheLossIsFullSampledOrChosenByTheVocabulary) {
   EXPECT_EQ(negatives_of(settings), 0);
   settings.loss = "sampled:20";
   EXPECT_EQ(negatives_of(settings), 20);
-  EXPECT_EQ(choose_loss(100000, settings), "") << "what is named stays";
+  EXPECT_NE(choose_loss(100000, settings).find("sampled:20 of 100000 tokens"), std::string::npos)
+      << "what is named stays";
   for (const char* bad :
        {"sampled", "sampled:", "sampled:0", "sampled:-3", "sampled:2x", "softmax"}) {
     settings.loss = bad;
