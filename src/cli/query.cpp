@@ -100,8 +100,11 @@ Subject token_subject(const store::Table& table, const std::string& spelling) {
 Subject text_subject(const store::Table& table, const std::string& text) {
   inspect::PooledText pooled;
   if (table.tokenizer != nullptr) {
-    std::vector<Id> ids = encode_for_model(*table.tokenizer, text, "text");
-    for (Id id : ids) checked_row(table, id);
+    std::vector<Id> ids;
+    for (const text::Piece& piece : pieces_for_model(*table.tokenizer, text, "text")) {
+      checked_row(table, piece.id);
+      ids.push_back(piece.id);
+    }
     pooled = inspect::pool_ids(table, std::move(ids));
   } else {
     pooled = inspect::pool_words(table, text);

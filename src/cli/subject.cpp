@@ -96,6 +96,15 @@ store::TableOptions table_options(const Arguments& arguments) {
   return options;
 }
 
+void refuse_table_options(const Arguments& arguments, const std::string& reason) {
+  std::vector<Option> options;
+  add_table_options(options);
+  for (const Option& option : options) {
+    if (!arguments.has(option.name)) continue;
+    throw UsageError(fmt::format("--{} {}; leave it out", option.name, reason));
+  }
+}
+
 store::Table open_table_argument(const Arguments& arguments, const std::string& positional) {
   store::Table table =
       store::open_table(arguments.positional(positional), table_options(arguments));
@@ -162,13 +171,6 @@ std::vector<text::Piece> pieces_for_model(const store::ModelFolder& folder, cons
     begin = end + 1;
   }
   return pieces;
-}
-
-std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
-                                 const std::string& what) {
-  std::vector<Id> ids;
-  for (const text::Piece& piece : pieces_for_model(tokenizer, text, what)) ids.push_back(piece.id);
-  return ids;
 }
 
 void say_counts(const text::EncodeCounts& counts) {

@@ -28,6 +28,9 @@ store::TableOptions table_options(const Arguments& arguments);
 store::Table open_table_argument(const Arguments& arguments,
                                  const std::string& positional = kTableArgument);
 
+/// Refuses an option of add_table_options: "--limit REASON; leave it out". Throws UsageError.
+void refuse_table_options(const Arguments& arguments, const std::string& reason);
+
 /// Says what the form and the dtype of a table that was written could not keep.
 void say_notes(const store::WrittenTable& written);
 
@@ -49,9 +52,6 @@ std::vector<text::Piece> pieces_for_model(const text::Tokenizer& tokenizer, cons
 /// The same for a model that may have been trained with --eos.
 std::vector<text::Piece> pieces_for_model(const store::ModelFolder& folder, const std::string& text,
                                           const std::string& what);
-/// The first, ids only.
-std::vector<Id> encode_for_model(const text::Tokenizer& tokenizer, const std::string& text,
-                                 const std::string& what);
 
 /// Says what an encoding met, each once, where it met anything.
 void say_counts(const text::EncodeCounts& counts);

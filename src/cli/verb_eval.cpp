@@ -53,14 +53,33 @@ void print_lines(base::ThreadPool& pool, const store::ModelFolder& folder, const
   if (as_json) print_json(Json{{"lines", std::move(lines)}});
 }
 
+void put_left_out(Json& json, const inspect::LeftOut& left_out) {
+  json["missing"] = left_out.missing;
+  json["zero"] = left_out.zero;
+}
+
+void say_words(const std::vector<std::string>& words, const char* what) {
+  if (words.empty()) return;
+  constexpr std::size_t kNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, words.size()); ++i) names += " " + shown(words[i]);
+  if (words.size() > kNamed) names += " ...";
+  say(fmt::format("{} {}:{}", counted(static_cast<std::int64_t>(words.size()), "word"), what,
+                  names));
+}
+
+void say_left_out(const inspect::LeftOut& left_out) {
+  say_words(left_out.missing, "without a row");
+  say_words(left_out.zero, "whose row has no direction (zeros, or numbers that are not finite)");
+}
+
 void print_pairs(const inspect::PairReport& report, bool as_json) {
   if (as_json) {
     Json json;
     json["spearman"] = std::isfinite(report.spearman) ? Json(report.spearman) : Json(nullptr);
     json["pairs"] = report.pairs;
     json["found"] = report.found;
-    json["missing"] = Json::array();
-    for (const std::string& word : report.missing) json["missing"].push_back(word);
+    put_left_out(json, report.left_out);
     print_json(json);
     return;
   }
@@ -71,21 +90,13 @@ void print_pairs(const inspect::PairReport& report, bool as_json) {
     print(fmt::format("Spearman {:.4f} over the {} found of {}\n", report.spearman,
                       counted(report.found, "pair"), report.pairs));
   }
-  if (report.missing.empty()) return;
-  constexpr std::size_t kNamed = 10;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kNamed, report.missing.size()); ++i) {
-    names += " " + shown(report.missing[i]);
-  }
-  if (report.missing.size() > kNamed) names += " ...";
-  say(fmt::format("{} without a row:{}",
-                  counted(static_cast<std::int64_t>(report.missing.size()), "word"), names));
+  say_left_out(report.left_out);
 }
 
-void print_analogies(const std::vector<inspect::AnalogyScore>& scores, bool as_json) {
+void print_analogies(const inspect::AnalogyReport& report, bool as_json) {
   inspect::AnalogyScore all;
   Json sections = Json::array();
-  for (const inspect::AnalogyScore& score : scores) {
+  for (const inspect::AnalogyScore& score : report.sections) {
     all.questions += score.questions;
     all.asked += score.asked;
     all.right += score.right;
@@ -104,6 +115,7 @@ void print_analogies(const std::vector<inspect::AnalogyScore>& scores, bool as_j
     json["asked"] = all.asked;
     json["right"] = all.right;
     json["sections"] = std::move(sections);
+    put_left_out(json, report.left_out);
     print_json(json);
     return;
   }
@@ -113,10 +125,11 @@ void print_analogies(const std::vector<inspect::AnalogyScore>& scores, bool as_j
     print(fmt::format("{}  {} right of {} asked, {} in the file  {}\n", right, score.right,
                       score.asked, score.questions, name));
   };
-  for (const inspect::AnalogyScore& score : scores) {
-    if (scores.size() > 1) line(shown(score.section), score);
+  for (const inspect::AnalogyScore& score : report.sections) {
+    if (report.sections.size() > 1) line(shown(score.section), score);
   }
   line("all", all);
+  say_left_out(report.left_out);
 }
 
 /// What is measured of a table by word lists.
@@ -141,15 +154,6 @@ int run_word_task(const Arguments& arguments) {
   return kDone;
 }
 
-/// A model brings its own table and tokenizer.
-void refuse_table_options(const Arguments& arguments) {
-  for (const char* name : {"tensor", "tokenizer", "limit", "only-words-of", "header", "lenient"}) {
-    if (!arguments.has(name)) continue;
-    throw UsageError(fmt::format(
-        "--{} is for tables that --similarity or --analogy measures; leave it out", name));
-  }
-}
-
 int run_eval(const Arguments& arguments) {
   if (arguments.has("similarity") || arguments.has("analogy")) return run_word_task(arguments);
   if (arguments.positionals("FILE").empty()) {
@@ -157,7 +161,7 @@ int run_eval(const Arguments& arguments) {
         "FILE is missing: lexirow eval MODEL FILE measures a loss, lexirow eval TABLE --similarity "
         "PAIRS or --analogy QUESTIONS a table.");
   }
-  refuse_table_options(arguments);
+  refuse_table_options(arguments, "is for tables that --similarity or --analogy measures");
   const store::ModelFolder folder = store::open_model(arguments.positional(kTableArgument));
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
   const std::string& path = arguments.positional("FILE");

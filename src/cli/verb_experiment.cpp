@@ -35,6 +35,19 @@ std::vector<const Experiment*> chosen_experiments(const std::string& name) {
   return chosen;
 }
 
+/// The text that is given, or the built-in one.
+std::string text_of(const Arguments& arguments) {
+  if (!arguments.has("text")) return experiment::tiny_text();
+  constexpr std::size_t kShortest = 500;  // below, every claim about a model's learning is noise
+  std::string text = read_bytes(arguments.text("text"));
+  if (text.size() >= kShortest) return text;
+  throw Error(ErrorKind::file,
+              fmt::format("--text {}: got {}, expected {} or more: models learn nothing from so "
+                          "little that a claim could be judged by",
+                          arguments.text("text"),
+                          counted(static_cast<std::int64_t>(text.size()), "byte"), kShortest));
+}
+
 /// A vector of two values whose products and squares neither overflow nor vanish.
 std::vector<double> parse_pair(const Arguments& arguments, const std::string& option) {
   std::vector<double> values = parse_vector(option, arguments.text(option));
@@ -48,6 +61,16 @@ std::vector<double> parse_pair(const Arguments& arguments, const std::string& op
         option, arguments.text(option)));
   }
   return values;
+}
+
+/// The vectors belong to one experiment.
+void refuse_vectors(const Arguments& arguments, const std::string& name) {
+  for (const char* option : {"a", "b"}) {
+    if (!arguments.has(option) || name == "directions" || name == "all") continue;
+    throw UsageError(
+        fmt::format("--{} is a vector of the experiment directions, but this is {}; leave it out",
+                    option, name));
+  }
 }
 
 /// Where an older report stands it is replaced; another folder's files are left alone.
@@ -121,20 +144,26 @@ void print_verdicts(const std::vector<Record>& records) {
 
 int run_experiment(const Arguments& arguments) {
   const std::vector<const Experiment*> chosen = chosen_experiments(arguments.positional("NAME"));
+  refuse_vectors(arguments, arguments.positional("NAME"));
   base::ThreadPool pool(static_cast<int>(arguments.integer("threads")));
-  experiment::Setting setting{
-      .pool = pool,
-      .quick = arguments.flag("quick"),
-      .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
-      .text = arguments.has("text") ? read_bytes(arguments.text("text")) : experiment::tiny_text()};
+  experiment::Setting setting{.pool = pool,
+                              .quick = arguments.flag("quick"),
+                              .seed = static_cast<std::uint64_t>(arguments.integer("seed")),
+                              .text = text_of(arguments)};
   setting.a = parse_pair(arguments, "a");
   setting.b = parse_pair(arguments, "b");
   const std::string& out = arguments.text("out");
   if (out.empty()) throw UsageError("--out is missing: the folder for the report.");
   prepare_folder(out);
   experiment::Report report{setting, command_of(arguments, arguments.positional("NAME")), {}};
-  for (const Experiment* each : chosen) {
-    report.records.push_back(run_one(*each, setting, arguments, chosen.size() == 1));
+  try {
+    for (const Experiment* each : chosen) {
+      report.records.push_back(run_one(*each, setting, arguments, chosen.size() == 1));
+    }
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(out, ignored);  // only where it is empty
+    throw;
   }
   const std::string results = experiment::results_json(report);
   files::write_file_atomically(out + "/report.html", experiment::report_html(report));

@@ -139,6 +139,9 @@ int run_table_info(const Arguments& arguments) {
 int run_info(const Arguments& arguments) {
   const std::string& path = arguments.positional(kTableArgument);
   if (!store::is_model_folder(path)) return run_table_info(arguments);
+  refuse_table_options(
+      arguments,
+      fmt::format("is for tables, but {} is a model, which is shown with all it has", path));
   const store::ModelFolder folder = store::open_model(path);
   const train::Settings settings = train::stored_settings(folder);
   const train::Sizes sizes = train::model_sizes(folder.config, settings);

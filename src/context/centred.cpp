@@ -28,15 +28,15 @@ void centred_forward(base::ThreadPool& pool, base::View3<const T> hidden,
   const std::int64_t earlier = rows - out.steps();
   for_each_column_block(pool, hidden.extent(0), hidden.extent(2), [&](const ColumnBlock& block) {
     for (std::int64_t t = earlier; t < rows; ++t) {
-      std::array<double, kBlockColumns> sum{};
+      std::array<double, kMostColumns> sum{};
       const Neighbourhood near = neighbourhood(t, rows);
       for (std::int64_t s = near.begin; s < near.end; ++s) {
         if (!is_visible(mask, block.sequence, s)) continue;
-        add_row(block.width, columns_of(hidden, block, s), sum.data());
+        kernels::add_row(block.width, columns_of(hidden, block, s), sum.data());
       }
       const std::int64_t count = count_visible(mask, block.sequence, near.begin, near.end);
-      write_mean(block.width, sum.data(), static_cast<double>(count),
-                 columns_of(out, block, t - earlier));
+      kernels::write_mean(block.width, sum.data(), static_cast<double>(count),
+                          columns_of(out, block, t - earlier));
     }
   });
 }
@@ -51,15 +51,15 @@ void centred_backward(base::ThreadPool& pool, base::View2<const std::uint8_t> ma
       pool, d_hidden.extent(0), d_hidden.extent(2), [&](const ColumnBlock& block) {
         for (std::int64_t s = 0; s < rows; ++s) {
           if (!is_visible(mask, block.sequence, s)) continue;
-          std::array<double, kBlockColumns> sum{};
+          std::array<double, kMostColumns> sum{};
           const Neighbourhood means = neighbourhood(s, rows);
           for (std::int64_t t = std::max(means.begin, earlier); t < means.end; ++t) {
             const Neighbourhood near = neighbourhood(t, rows);
             const std::int64_t count = count_visible(mask, block.sequence, near.begin, near.end);
-            add_share(block.width, columns_of(d_out, block, t - earlier),
-                      static_cast<double>(count), sum.data());
+            kernels::add_share(block.width, columns_of(d_out, block, t - earlier),
+                               static_cast<double>(count), sum.data());
           }
-          add_sum(block.width, sum.data(), columns_of(d_hidden, block, s));
+          kernels::add_sum(block.width, sum.data(), columns_of(d_hidden, block, s));
         }
       });
 }

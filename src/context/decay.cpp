@@ -9,7 +9,7 @@ namespace lexirow::context {
 
 namespace {
 
-using BlockSums = std::array<double, kBlockColumns>;
+using BlockSums = std::array<double, kMostColumns>;
 
 /// The sums of one rate and block before the first row; returns the sum of their weights.
 double start_sums(const Carried& carried, std::int64_t rate, const ColumnBlock& block,
@@ -39,11 +39,12 @@ void decay_forward(base::ThreadPool& pool, std::span<const double> rates, const 
       double weight = start_sums(carried, at, block, sum);
       for (std::int64_t t = 0; t < rows; ++t) {
         if (is_visible(mask, block.sequence, t)) {
-          decay_and_add(block.width, rates[r], columns_of(hidden, block, t), sum.data());
+          kernels::decay_and_add(block.width, rates[r], columns_of(hidden, block, t), sum.data());
           weight = rates[r] * weight + 1;
         }
         if (t < earlier) continue;
-        write_mean(block.width, sum.data(), weight, columns_of(averages, block, t - earlier));
+        kernels::write_mean(block.width, sum.data(), weight,
+                            columns_of(averages, block, t - earlier));
       }
     }
   });
@@ -74,10 +75,11 @@ void decay_backward(base::ThreadPool& pool, std::span<const double> rates,
         weight = weights[static_cast<std::size_t>(t)];
         if (weight == 0) break;  // nothing is visible so early
         if (t >= earlier) {
-          add_share(block.width, columns_of(d_averages, block, t - earlier), weight, sum.data());
+          kernels::add_share(block.width, columns_of(d_averages, block, t - earlier), weight,
+                             sum.data());
         }
         if (!is_visible(mask, block.sequence, t)) continue;
-        add_sum(block.width, sum.data(), columns_of(d_hidden, block, t));
+        kernels::add_sum(block.width, sum.data(), columns_of(d_hidden, block, t));
         for (std::int64_t c = 0; c < block.width; ++c) sum[static_cast<std::size_t>(c)] *= rates[r];
       }
     }
@@ -91,10 +93,11 @@ void decay_rate_gradient(base::ThreadPool& pool, std::span<const double> rates,
   const std::int64_t rows = hidden.extent(1);
   const std::int64_t dim = hidden.extent(2);
   const std::int64_t earlier = rows - d_out.steps();
-  const std::int64_t blocks = (dim + kBlockColumns - 1) / kBlockColumns;
+  const std::int64_t columns = columns_per_tile(hidden.extent(0));
+  const std::int64_t blocks = (dim + columns - 1) / columns;
   std::vector<double> parts(rates.size() * static_cast<std::size_t>(hidden.extent(0) * blocks));
   for_each_column_block(pool, hidden.extent(0), dim, [&](const ColumnBlock& block) {
-    const std::int64_t tile = block.sequence * blocks + block.first_column / kBlockColumns;
+    const std::int64_t tile = block.sequence * blocks + block.first_column / columns;
     for (std::size_t r = 0; r < rates.size(); ++r) {
       const Columns<const T> d_averages = d_out.part(static_cast<std::int64_t>(r) * dim, dim);
       BlockSums sum{};
@@ -104,8 +107,8 @@ void decay_rate_gradient(base::ThreadPool& pool, std::span<const double> rates,
       double total = 0;
       for (std::int64_t t = 0; t < rows; ++t) {
         if (is_visible(mask, block.sequence, t)) {
-          decay_and_add(block.width, rates[r], sum.data(), slope.data());
-          decay_and_add(block.width, rates[r], columns_of(hidden, block, t), sum.data());
+          kernels::decay_and_add(block.width, rates[r], sum.data(), slope.data());
+          kernels::decay_and_add(block.width, rates[r], columns_of(hidden, block, t), sum.data());
           weight_slope = rates[r] * weight_slope + weight;
           weight = rates[r] * weight + 1;
         }

@@ -10,6 +10,7 @@
 #include "context/none.h"
 #include "context/tiles.h"
 #include "context/window.h"
+#include "kernels/mean_ops.h"
 
 namespace lexirow::context {
 
@@ -105,7 +106,7 @@ void push_running(std::span<const double> rates, base::View1<const T> row,
   for (std::size_t average = 0; average < rates.size(); ++average) {
     const base::View1<double> of = state[static_cast<std::int64_t>(average)];
     of[0] = rates[average] * of[0] + 1;
-    decay_and_add<T>(row.size(), rates[average], row.data(), of.data() + 1);
+    kernels::decay_and_add<T>(row.size(), rates[average], row.data(), of.data() + 1);
   }
 }
 

@@ -8,13 +8,21 @@
 #include "base/thread_pool.h"
 #include "base/view.h"
 #include "context/columns.h"
+#include "kernels/mean_ops.h"
 
 namespace lexirow::context {
 
-// What the mixers share: how the work is cut, and sums of rows in double over a block of columns.
+// What the mixers share: how the work is cut. Sums of rows over a block of columns are in double,
+// kernels/mean_ops.h.
 
-/// Columns of one tile. A tile's running sum is on the stack; a row's share of it is contiguous.
-inline constexpr std::int64_t kBlockColumns = 32;
+/// Columns of one tile at most. A tile's running sum is on the stack; a row's share of it is
+/// contiguous, and the longer it is, the less the processor waits for it.
+inline constexpr std::int64_t kMostColumns = 128;
+
+/// Columns of one tile: many where the sequences alone are work enough for the threads.
+inline std::int64_t columns_per_tile(std::int64_t sequences) {
+  return sequences >= 16 ? kMostColumns : 32;
+}
 
 /// Columns first_column ... first_column + width - 1 of all rows of one sequence.
 struct ColumnBlock {
@@ -27,10 +35,11 @@ struct ColumnBlock {
 template <typename Tile>
 void for_each_column_block(base::ThreadPool& pool, std::int64_t sequences, std::int64_t dim,
                            const Tile& tile) {
-  const std::int64_t blocks = (dim + kBlockColumns - 1) / kBlockColumns;
+  const std::int64_t columns = columns_per_tile(sequences);
+  const std::int64_t blocks = (dim + columns - 1) / columns;
   pool.parallel_for(sequences * blocks, [&](std::int64_t i) {
-    const std::int64_t first_column = i % blocks * kBlockColumns;
-    tile(ColumnBlock{i / blocks, first_column, std::min(kBlockColumns, dim - first_column)});
+    const std::int64_t first_column = i % blocks * columns;
+    tile(ColumnBlock{i / blocks, first_column, std::min(columns, dim - first_column)});
   });
 }
 
@@ -65,41 +74,6 @@ inline std::int64_t count_visible(base::View2<const std::uint8_t> mask, std::int
     count += is_visible(mask, sequence, t) ? 1 : 0;
   }
   return count;
-}
-
-/// sum[c] += row[c].
-template <Real T>
-void add_row(std::int64_t width, const T* row, double* sum) {
-  for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(row[c]);
-}
-
-/// sum[c] = rate sum[c] + row[c].
-template <Real T>
-void decay_and_add(std::int64_t width, double rate, const T* row, double* sum) {
-  for (std::int64_t c = 0; c < width; ++c) sum[c] = rate * sum[c] + static_cast<double>(row[c]);
-}
-
-/// out[c] = sum[c] / weight, rounded once here; zeros when nothing was seen.
-///   weight  in  of the rows in the sum: their number, or the sum of their weights
-template <Real T>
-void write_mean(std::int64_t width, const double* sum, double weight, T* out) {
-  if (weight == 0) {
-    std::fill_n(out, width, T{0});
-    return;
-  }
-  for (std::int64_t c = 0; c < width; ++c) out[c] = static_cast<T>(sum[c] / weight);
-}
-
-/// sum[c] += d_out[c] / weight: what each row of that mean gets.
-template <Real T>
-void add_share(std::int64_t width, const T* d_out, double weight, double* sum) {
-  for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(d_out[c]) / weight;
-}
-
-/// d_row[c] += sum[c].
-template <Real T>
-void add_sum(std::int64_t width, const double* sum, T* d_row) {
-  for (std::int64_t c = 0; c < width; ++c) d_row[c] += static_cast<T>(sum[c]);
 }
 
 /// Programming errors: every mixer's shapes, forward and backward.

@@ -7,6 +7,7 @@
 
 #include "context/mixer.h"
 #include "kernels/layer_ops.h"
+#include "kernels/mean_ops.h"
 #include "kernels/vector_ops.h"
 #include "lexirow/error.h"
 #include "rows/positions.h"
@@ -44,12 +45,8 @@ std::int64_t tighter(std::int64_t a, std::int64_t b) {
   return std::min(a, b);
 }
 
-void add_row(const float* row, double factor, std::int64_t dim, double* sum) {
-  for (std::int64_t i = 0; i < dim; ++i) sum[i] += factor * static_cast<double>(row[i]);
-}
-
-void divide(const double* sum, double weight, std::int64_t dim, float* out) {
-  for (std::int64_t i = 0; i < dim; ++i) out[i] = static_cast<float>(sum[i] / weight);
+void take_out(const float* row, double factor, std::int64_t dim, double* sum) {
+  for (std::int64_t i = 0; i < dim; ++i) sum[i] -= factor * static_cast<double>(row[i]);
 }
 
 }  // namespace
@@ -140,7 +137,7 @@ void Stream::push_running(const float* row) {
     double* const sum = weight + 1;
     if (position_ >= context_limit_) {
       const double left = std::pow(rate, static_cast<double>(context_limit_));
-      add_row(ring_row(position_ - context_limit_), -left, dim, sum);
+      take_out(ring_row(position_ - context_limit_), left, dim, sum);
       *weight -= left;
     }
     if (rate < 1) continue;
@@ -148,7 +145,7 @@ void Stream::push_running(const float* row) {
     // replaces the one from which rows were taken away, so no rounding builds up. A smaller rate
     // lets it die away.
     double* const next_sum = next_sums_.data() + average * static_cast<std::size_t>(dim);
-    add_row(row, 1, dim, next_sum);
+    kernels::add_row(dim, row, next_sum);
     if ((position_ + 1) % context_limit_ != 0) continue;
     std::copy_n(next_sum, dim, sum);
     std::fill_n(next_sum, dim, 0.0);
@@ -177,9 +174,9 @@ void Stream::mix_window(const context::MixerPart& part, float* out) const {
   // Added anew from the ring: nothing is subtracted, so nothing cancels.
   std::vector<double> sum(static_cast<std::size_t>(dim), 0.0);
   for (std::int64_t t = position_ - count; t < position_; ++t) {
-    add_row(ring_row(t), 1, dim, sum.data());
+    kernels::add_row(dim, ring_row(t), sum.data());
   }
-  divide(sum.data(), static_cast<double>(count), dim, out);
+  kernels::write_mean(dim, sum.data(), static_cast<double>(count), out);
 }
 
 /// context::mixer_forward for one position, into context_.
@@ -197,7 +194,7 @@ void Stream::mix() {
     } else {
       for (std::int64_t block = 0; block < width; block += config_.dim, ++average) {
         const double* const weight = running_state(average);
-        divide(weight + 1, *weight, config_.dim, out + block);
+        kernels::write_mean(config_.dim, weight + 1, *weight, out + block);
       }
     }
     out += width;

@@ -8,12 +8,11 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "files/mapped_file.h"
 #include "inspect/neighbours.h"
 #include "inspect/rank_correlation.h"
 #include "lexirow/error.h"
+#include "text/corpus.h"
 #include "text/unicode_forms.h"
 #include "text/utf8.h"
 
@@ -52,13 +51,12 @@ std::optional<double> number(const std::string& text) {
 /// Calls visit(line number, line) for each line that holds anything, without its end.
 void for_each_line(const std::string& path,
                    const std::function<void(std::int64_t, std::string_view)>& visit) {
-  const files::MappedFile file(path);
-  std::string_view text = file.bytes();
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text::CorpusCounts counts;
+  const std::string bytes = text::read_whole_file(path, {}, counts);
+  std::string_view text = bytes;
   for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view here = text.substr(0, end);
-    if (here.ends_with('\r')) here.remove_suffix(1);
     if (here.find_first_not_of(" \t") != std::string_view::npos) visit(line, here);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -96,15 +94,13 @@ class Words {
   const Found* find(const std::string& word) {
     const auto [place, is_new] = known_.try_emplace(word);
     if (is_new) place->second = look_up(word);
-    if (place->second) return &*place->second;
-    if (missing_set_.insert(word).second) missing.push_back(word);
-    return nullptr;
+    return place->second ? &*place->second : nullptr;
   }
 
-  std::vector<std::string> missing;
+  LeftOut left_out;
 
  private:
-  std::optional<Found> look_up(const std::string& word) const {
+  std::optional<Found> look_up(const std::string& word) {
     Found found;
     for (const std::string& spelling : {word, lower(word)}) {
       const auto id = table_.find(spelling);
@@ -119,15 +115,19 @@ class Words {
         table_.subwords->mean(parts, found.vector.data());
       }
     }
+    if (found.vector.empty()) {
+      left_out.missing.push_back(word);
+      return std::nullopt;
+    }
     const base::View1<const float> view(found.vector.data(),
                                         {static_cast<std::int64_t>(found.vector.size())});
-    if (found.vector.empty() || !similarity(view, view).cosine) return std::nullopt;
-    return found;
+    if (similarity(view, view).cosine) return found;
+    left_out.zero.push_back(word);
+    return std::nullopt;
   }
 
   const store::Table& table_;
   std::unordered_map<std::string, std::optional<Found>> known_;
-  std::unordered_set<std::string> missing_set_;
 };
 
 bool is_right(base::ThreadPool& pool, const store::Table& table, const Found& a, const Found& b,
@@ -185,7 +185,7 @@ PairReport score_pairs(const store::Table& table, const std::vector<WordPair>& p
   }
   report.found = static_cast<std::int64_t>(given.size());
   report.spearman = spearman(given, cosines);
-  report.missing = std::move(words.missing);
+  report.left_out = std::move(words.left_out);
   return report;
 }
 
@@ -212,10 +212,11 @@ std::vector<Analogy> read_analogies(const std::string& path) {
   return analogies;
 }
 
-std::vector<AnalogyScore> score_analogies(base::ThreadPool& pool, const store::Table& table,
-                                          const std::vector<Analogy>& analogies) {
+AnalogyReport score_analogies(base::ThreadPool& pool, const store::Table& table,
+                              const std::vector<Analogy>& analogies) {
   Words words(table);
-  std::vector<AnalogyScore> scores;
+  AnalogyReport report;
+  std::vector<AnalogyScore>& scores = report.sections;
   for (const Analogy& analogy : analogies) {
     if (scores.empty() || scores.back().section != analogy.section) {
       scores.push_back({.section = analogy.section});
@@ -230,7 +231,8 @@ std::vector<AnalogyScore> score_analogies(base::ThreadPool& pool, const store::T
     ++score.asked;
     if (is_right(pool, table, *a, *b, *c, *d)) ++score.right;
   }
-  return scores;
+  report.left_out = std::move(words.left_out);
+  return report;
 }
 
 }  // namespace lexirow::inspect

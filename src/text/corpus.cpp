@@ -155,6 +155,17 @@ class RuleFilter {
   std::string kept_;
 };
 
+/// By its byte-order mark, which no UTF-8 begins with: read as UTF-8, every second byte would be
+/// NUL.
+void refuse_utf16(const std::string& path, std::string_view beginning) {
+  if (!beginning.starts_with("\xFF\xFE") && !beginning.starts_with("\xFE\xFF")) return;
+  const std::string name = path_name(path);
+  throw Error(ErrorKind::file,
+              fmt::format("{}: begins with the byte-order mark of UTF-16, expected UTF-8; convert "
+                          "it: iconv -f UTF-16 -t UTF-8 {} > text.txt, or read its bytes by --raw",
+                          name, name));
+}
+
 }  // namespace
 
 CorpusFiles list_corpus(const std::vector<std::string>& arguments, const std::atomic<bool>* stop) {
@@ -194,7 +205,9 @@ void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusC
   std::vector<char> buffer(kChunkBytes);
   for (bool first = true;; first = false) {
     const std::size_t size = source.read(buffer);
-    filter.push({buffer.data(), size}, first);
+    const std::string_view bytes(buffer.data(), size);
+    if (first && !rules.raw) refuse_utf16(path, bytes);
+    filter.push(bytes, first);
     if (size < buffer.size()) break;
   }
   filter.finish();

@@ -49,7 +49,8 @@ CorpusFiles list_corpus(const std::vector<std::string>& arguments,
                         const std::atomic<bool>* stop = nullptr);
 
 /// Streams one file: gzip by content, "-" is stdin, rules applied. `chunk` gets pieces of at most
-/// 1 MiB cut anywhere. Throws Error(io) or Error(file) (damaged gzip) naming the path, Stopped.
+/// 1 MiB cut anywhere. Throws Error(io) or Error(file) (damaged gzip; UTF-16 where not raw) naming
+/// the path, Stopped.
 void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusCounts& counts,
                       const std::function<void(std::string_view)>& chunk);
 

@@ -20,6 +20,9 @@ constexpr std::int64_t kManyCharacters = 300'000;
 constexpr std::int64_t kManyWords = 1'000'000;
 constexpr std::int64_t kLargeText = 20'000'000;
 constexpr std::int64_t kFewWords = 300'000;  // bytes up to which words need more passes
+// Bytes that are held out at most: a loss by the full softmax takes a third of a millisecond for
+// each token of a large vocabulary, and more text makes it no surer than the seed does.
+constexpr double kMostHeldOut = 500'000;
 
 // What the presets for real use share. The limits by epochs keep a short text from being learned by
 // heart in the ten minutes; the figures are in docs/training.md.
@@ -101,6 +104,12 @@ std::string given_value(const Given& given, const std::string& name, const std::
   return value;
 }
 
+/// The share of a text that presets hold out.
+std::string held_out_share(std::int64_t bytes) {
+  if (bytes < kSmallText) return "0.1";
+  return fmt::format("{:.2g}", std::min(0.05, kMostHeldOut / static_cast<double>(bytes)));
+}
+
 /// The preset for characters or for words that serves a text of this size.
 std::string preset_for(bool words, bool pieces, const TextFacts& facts) {
   if (words && pieces && facts.bytes >= kLargeText) return "gpt2-vocabulary";
@@ -150,7 +159,7 @@ void apply_preset(Settings& settings, const std::string& preset, const TextFacts
   if (found == std::end(kPresets)) return;  // set_setting has refused it
   apply(settings, kCommon);
   apply(settings, *found->values);
-  settings.validation = facts.bytes < kSmallText ? "0.1" : "0.05";
+  settings.validation = held_out_share(facts.bytes);
   if (!found->words) return;
   if (settings.tokenizer == "word") settings.min_count = facts.bytes > kLargeText ? 5 : 3;
   if (preset == "word" && facts.bytes > kFewWords) settings.epochs = 8;

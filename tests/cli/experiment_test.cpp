@@ -42,12 +42,22 @@ TEST(Experiment, RefusesVectorsThatAreNotInThePlane) {
   }
 }
 
+TEST(Experiment, RefusesVectorsThatItDoesNotRead) {
+  const Place place;
+  const Outcome run = place.run("lexirow experiment one-hot --out r --a 1,2");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("--a is a vector of the experiment directions"), std::string::npos)
+      << run.err;
+}
+
 TEST(Experiment, SaysWhichTextIsTooShort) {
   const Place place;
   place.write("short.txt", "a");
   const Outcome run = place.run("lexirow experiment padding --out r --text short.txt");
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.err.find("2 at least are needed"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("short.txt: got 1 byte, expected 500 or more"), std::string::npos)
+      << run.err;
+  EXPECT_NE(place.run("ls r").code, 0) << "no empty report stays";
 }
 
 }  // namespace

@@ -300,6 +300,8 @@ TEST(Verbs, TakeWordsThatLookLikeOptionsOrLists) {
   EXPECT_EQ(place.run("lexirow generate model --prompt= --tokens 0").out, "\n");
   EXPECT_EQ(place.run("lexirow generate model --prompt '[a]' --tokens 0").code, 1);
   EXPECT_EQ(place.run("lexirow near model -k 2 --json -- a").json()["neighbours"].size(), 2U);
+  EXPECT_NE(place.run("lexirow info model --limit 3").err.find("--limit is for tables"),
+            std::string::npos);
 }
 
 TEST(Eval, MeasuresATableByWordLists) {
@@ -313,7 +315,13 @@ TEST(Eval, MeasuresATableByWordLists) {
   EXPECT_DOUBLE_EQ(json["spearman"].get<double>(), 1);
   EXPECT_EQ(json["found"], 3);
   EXPECT_EQ(json["missing"], Json({"comet"}));
+  EXPECT_EQ(json["zero"], Json::array());
+  EXPECT_EQ(place.run("cat pairs | lexirow eval v.vec --similarity -").out, text.out);
   place.write("questions", ": light\nsun moon fish bird\n");
+  place.write("absent", "sun moon star light\n");
+  EXPECT_NE(
+      place.run("lexirow eval v.vec --analogy absent").err.find("2 words without a row: star"),
+      std::string::npos);
   const Json analogy = place.run("lexirow eval v.vec --analogy questions --json").json();
   EXPECT_EQ(analogy["asked"], 1);
   EXPECT_EQ(analogy["sections"][0]["section"], "light");

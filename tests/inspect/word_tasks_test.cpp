@@ -8,6 +8,7 @@
 
 #include "inspect/rank_correlation.h"
 #include "lexirow/error.h"
+#include "support/packed.h"
 #include "support/temp_folder.h"
 
 namespace lexirow::inspect {
@@ -48,6 +49,7 @@ TEST(WordPairs, AreReadWithAnySeparatorAndAHeading) {
   EXPECT_EQ(pairs[0].second, "new");
   EXPECT_EQ(pairs[0].score, 1.5);
   EXPECT_EQ(pairs[1].first, "ice cream");
+  EXPECT_EQ(read_word_pairs(write(folder, "pairs.gz", testing::gzipped("a b 3\n"))).size(), 1U);
   const std::vector<WordPair> lexical = read_word_pairs(
       write(folder, "lexical", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\n"));
   ASSERT_EQ(lexical.size(), 1U);
@@ -89,7 +91,8 @@ TEST(PairReports, FollowTheCosinesOfTheRowsFound) {
   EXPECT_EQ(report.pairs, 6);
   EXPECT_EQ(report.found, 3) << "SUN by its lower case; a zero row has no direction";
   EXPECT_DOUBLE_EQ(report.spearman, 1);
-  EXPECT_EQ(report.missing, (std::vector<std::string>{"nothing", "comet"}));
+  EXPECT_EQ(report.left_out.missing, std::vector<std::string>{"comet"});
+  EXPECT_EQ(report.left_out.zero, std::vector<std::string>{"nothing"});
 }
 
 TEST(PairReports, NeedTokens) {
@@ -112,7 +115,9 @@ TEST(Analogies, AreAnsweredByTheNearestRowBesidesTheThree) {
   ASSERT_EQ(analogies.size(), 3U);
   EXPECT_EQ(analogies[0].section, "family");
   base::ThreadPool pool(2);
-  const std::vector<AnalogyScore> scores = score_analogies(pool, table, analogies);
+  const AnalogyReport report = score_analogies(pool, table, analogies);
+  EXPECT_EQ(report.left_out.missing, (std::vector<std::string>{"duke", "duchess"}));
+  const std::vector<AnalogyScore>& scores = report.sections;
   ASSERT_EQ(scores.size(), 2U);
   EXPECT_EQ(scores[0].section, "family");
   EXPECT_EQ(scores[0].right, 1);

@@ -42,6 +42,25 @@ TEST(Corpus, DropsTheMarkAndCarriageReturns) {  // TOK-11, TOK-14
   EXPECT_EQ(raw.text_bytes, raw.bytes);
 }
 
+TEST(Corpus, NamesUtf16) {
+  const ScratchFolder folder;
+  for (const std::string& bytes : {std::string("\xFF\xFE"
+                                               "a\0b\0",
+                                               6),
+                                   std::string("\xFE\xFF\0a", 4)}) {
+    const std::string path = folder.write("a.txt", bytes);
+    std::string text;
+    try {
+      read(path);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_HOLDS(text, "a.txt: begins with the byte-order mark of UTF-16");
+    CorpusCounts counts;
+    EXPECT_EQ(read(path, true, counts), bytes);
+  }
+}
+
 TEST(Corpus, ChunksCutLineEndsAnywhere) {
   const ScratchFolder folder;
   constexpr std::size_t kChunk = std::size_t{1} << 20;

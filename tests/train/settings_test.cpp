@@ -116,13 +116,15 @@ TEST(Presets, AutoFollowsTheTextAndSaysWhy) {
   Settings settings = resolve_settings({}, facts, choice);
   EXPECT_EQ(settings.tokenizer, "word");
   EXPECT_EQ(settings.min_count, 5);
-  EXPECT_EQ(settings.validation, "0.05");
+  EXPECT_EQ(settings.validation, "0.017") << "half a megabyte of 30";
   EXPECT_TRUE(settings.tied);
   EXPECT_EQ(settings.row_updates, "dense");
   EXPECT_EQ(choice, "preset word-medium: because of words");
   EXPECT_EQ(settings.loss, "auto");
   settings = resolve_settings({{"tokenizer", "folder"}}, facts, choice);
   EXPECT_EQ(choice, "preset gpt2-vocabulary: it fits --tokenizer folder");
+  facts.bytes = 10'000'000;
+  EXPECT_EQ(resolve_settings({}, facts, choice).validation, "0.05");
   facts.bytes = 900'000;
   EXPECT_EQ(resolve_settings({}, facts, choice).preset, "word");
   facts.mostly_words = false;
