@@ -8,6 +8,7 @@
 #include "cli/program.h"
 #include "cli/subject.h"
 #include "cli/verbs.h"
+#include "context/mixer.h"
 #include "inspect/word_tasks.h"
 #include "store/model_folder.h"
 #include "store/table.h"
@@ -84,8 +85,10 @@ void print_pairs(const inspect::PairReport& report, bool as_json) {
     return;
   }
   if (!std::isfinite(report.spearman)) {
-    print(fmt::format("Spearman undefined: {} of {} found\n", report.found,
-                      counted(report.pairs, "pair")));
+    print(
+        fmt::format("Spearman undefined: {} of {} found, and it takes two that differ in what "
+                    "people said and in their cosines\n",
+                    report.found, counted(report.pairs, "pair")));
   } else {
     print(fmt::format("Spearman {:.4f} over the {} found of {}\n", report.spearman,
                       counted(report.found, "pair"), report.pairs));
@@ -170,7 +173,12 @@ int run_eval(const Arguments& arguments) {
     print_lines(pool, folder, path, as_json);
     return kDone;
   }
-  const train::EvalReport report = train::evaluate_file(pool, folder, path);
+  if (context::leaks_future(folder.config.mixer)) {
+    say(fmt::format("Warning: --mixer {} reads the tokens it predicts, so this loss means nothing.",
+                    context::mixer_name(folder.config.mixer)));
+  }
+  const train::EvalReport report =
+      train::evaluate_file(pool, folder, path, [](const std::string& line) { say(line); });
   if (as_json) {
     print_report_json(report);
   } else {

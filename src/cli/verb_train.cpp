@@ -106,8 +106,12 @@ void print_result_json(const train::TrainResult& result) {
 }
 
 void print_result(const train::TrainResult& result) {
-  print(fmt::format("{} in {}: {} tokens, {:.0f} tokens/s\n", counted(result.steps, "step"),
-                    duration(result.seconds), rounded(result.tokens), result.tokens_per_second));
+  const std::string before = result.first_step > 0
+                                 ? fmt::format(", {} of them before,", result.first_step)
+                                 : std::string();
+  print(fmt::format("{}{} in {}: {} tokens, {:.0f} tokens/s\n", counted(result.steps, "step"),
+                    before, duration(result.seconds), rounded(result.tokens),
+                    result.tokens_per_second));
   if (result.tokens > 0) {
     print(fmt::format("train loss {:.4f}{} nats a token\n", result.train_loss,
                       result.validation_loss
@@ -119,10 +123,10 @@ void print_result(const train::TrainResult& result) {
                     bytes_text(result.peak_memory_bytes)));
   if (result.interrupted) return;
   const std::string model = shell_word(result.model);
-  print(
-      fmt::format("Next:\n  lexirow generate {0} --prompt TEXT\n  lexirow near {0} TOKEN\n"
-                  "  lexirow eval {0} FILE\n",
-                  model));
+  print("Next:\n");
+  // A control that reads what it predicts cannot go on from a prompt.
+  if (!result.leaks) print(fmt::format("  lexirow generate {} --prompt TEXT\n", model));
+  print(fmt::format("  lexirow near {0} TOKEN\n  lexirow eval {0} FILE\n", model));
 }
 
 /// There is no result to print then, as JSON neither.

@@ -19,15 +19,7 @@
 namespace lexirow::inspect {
 namespace {
 
-/// The parts of a line between separators: those of the first kind that the line holds.
-std::vector<std::string> columns(std::string_view line) {
-  std::string_view separators = " ";
-  for (const std::string_view each : {"\t", ";", ","}) {
-    if (line.find(each) != std::string_view::npos) {
-      separators = each;
-      break;
-    }
-  }
+std::vector<std::string> columns(std::string_view line, std::string_view separators) {
   std::vector<std::string> parts;
   while (!line.empty()) {
     const std::size_t end = std::min(line.find_first_of(separators), line.size());
@@ -38,6 +30,14 @@ std::vector<std::string> columns(std::string_view line) {
     line.remove_prefix(std::min(end + 1, line.size()));
   }
   return parts;
+}
+
+/// The parts of a line between separators: those of the first kind that the line holds.
+std::vector<std::string> columns(std::string_view line) {
+  for (const std::string_view each : {"\t", ";", ","}) {
+    if (line.find(each) != std::string_view::npos) return columns(line, each);
+  }
+  return columns(line, " ");
 }
 
 std::optional<double> number(const std::string& text) {
@@ -199,7 +199,8 @@ std::vector<Analogy> read_analogies(const std::string& path) {
       section = std::string(text);
       return;
     }
-    const std::vector<std::string> parts = columns(text);
+    std::vector<std::string> parts = columns(text);
+    if (parts.size() != 4) parts = columns(text, " ");  // a comma may itself be a word
     if (parts.size() != 4) {
       throw Error(ErrorKind::file,
                   fmt::format("{}, line {}: got {} words, expected four (a is to b "

@@ -15,6 +15,12 @@ NegativeSampler::NegativeSampler(const std::vector<std::int64_t>& counts, std::i
     : count_(count) {
   const auto occurring =
       std::count_if(counts.begin(), counts.end(), [](std::int64_t each) { return each > 0; });
+  if (occurring < 2) {
+    throw Error(
+        ErrorKind::argument,
+        "sampled loss: the training text has one token only, so there are no others to draw; "
+        "use --loss full");
+  }
   if (count < 1 || count > occurring / 2) {
     throw Error(ErrorKind::argument,
                 fmt::format("sampled loss: {} negatives asked for, expected 1 to {}, half of the "

@@ -137,10 +137,10 @@ ReadCorpus read_corpus(base::ThreadPool& pool, const PlanRequest& request,
                        const std::function<void(const std::string&)>& notice, Plan& plan) {
   const train::Reading reading{notice, nullptr, &pool};
   ReadCorpus corpus;
-  corpus.files = train::list_and_say(request.corpus, reading);
-  const text::CorpusFiles& files = corpus.files;
   train::Settings stated;
   for (const auto& [name, text] : request.given) train::set_setting(stated, name, text);
+  corpus.files = train::list_and_say(request.corpus, stated.validation_file, reading);
+  const text::CorpusFiles& files = corpus.files;
   const train::TextFacts facts = train::look_at_corpus(files, stated, reading);
   plan.settings = train::resolve_settings(request.given, facts, plan.choice);
   corpus.tokenizer = train::make_tokenizer(files, plan.settings, reading);

@@ -155,15 +155,16 @@ class RuleFilter {
   std::string kept_;
 };
 
-/// By its byte-order mark, which no UTF-8 begins with: read as UTF-8, every second byte would be
-/// NUL.
-void refuse_utf16(const std::string& path, std::string_view beginning) {
+/// By its byte-order mark, which no UTF-8 begins with: read as UTF-8, half of it would be NUL.
+void refuse_wide_text(const std::string& path, std::string_view beginning) {
+  using namespace std::string_view_literals;
   if (!beginning.starts_with("\xFF\xFE") && !beginning.starts_with("\xFE\xFF")) return;
+  const char* const form = beginning.starts_with("\xFF\xFE\0\0"sv) ? "UTF-32" : "UTF-16";
   const std::string name = path_name(path);
   throw Error(ErrorKind::file,
-              fmt::format("{}: begins with the byte-order mark of UTF-16, expected UTF-8; convert "
-                          "it: iconv -f UTF-16 -t UTF-8 {} > text.txt, or read its bytes by --raw",
-                          name, name));
+              fmt::format("{}: begins with the byte-order mark of {}, expected UTF-8; convert it: "
+                          "iconv -f {} -t UTF-8 {} > text.txt",
+                          name, form, form, name));
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ void read_corpus_file(const std::string& path, const CorpusRules& rules, CorpusC
   for (bool first = true;; first = false) {
     const std::size_t size = source.read(buffer);
     const std::string_view bytes(buffer.data(), size);
-    if (first && !rules.raw) refuse_utf16(path, bytes);
+    if (first && !rules.raw) refuse_wide_text(path, bytes);
     filter.push(bytes, first);
     if (size < buffer.size()) break;
   }

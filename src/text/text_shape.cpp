@@ -17,6 +17,7 @@ constexpr std::size_t kLongestWord = 20;
 constexpr std::size_t kLongestUnspaced = 6;
 constexpr std::int64_t kOften = 3;  // a word learns from so many places at least
 constexpr double kRepeated = 0.25;
+constexpr int kVocabulary = 8;  // fewer words are none to learn from
 
 bool is_letter(char32_t code) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
@@ -66,15 +67,19 @@ Run look_at_run(const std::u32string& run) {
 
 using WordCounts = std::unordered_map<std::u32string, std::int64_t>;
 
-/// The words that stand there three times or more, as a share of all words.
+/// The words that stand there three times or more, as a share of all words; 0 for a handful of
+/// them.
 double repeated_share(const WordCounts& words) {
   std::int64_t all = 0;
   std::int64_t repeated = 0;
+  int kept = 0;
   for (const auto& [word, count] : words) {
     all += count;
-    if (count >= kOften) repeated += count;
+    if (count < kOften) continue;
+    repeated += count;
+    ++kept;
   }
-  return all == 0 ? 0 : static_cast<double>(repeated) / static_cast<double>(all);
+  return kept < kVocabulary ? 0 : static_cast<double>(repeated) / static_cast<double>(all);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ struct TextShape {
   bool mostly_words = false;  ///< mostly words between spaces
   std::string reason;         ///< one clause for the user, e.g. "82 % of the letters stand in words
                               ///< between spaces"
-  bool rare_words = false;    ///< under a quarter of the words are ones that stand there 3 times
+  bool rare_words = false;    ///< few words, under a quarter of all or under 8, stand there 3 times
 };
 /// Mostly words: at least 70 % of the letters and digits stand in words, that is in runs between
 /// white space, with another run on their line, which are without outer punctuation letters,

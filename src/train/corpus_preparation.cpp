@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/random.h"
 #include "base/wording.h"
@@ -109,7 +110,8 @@ void say_corpus(const text::CorpusCounts& read, const Notice& notice) {
   }
 }
 
-void say_encoded(const text::EncodeCounts& encoded, const Notice& notice) {
+void say_encoded(const text::EncodeCounts& encoded, const Settings& settings,
+                 const Notice& notice) {
   if (encoded.replaced > 0) {
     notice(fmt::format("read {} as U+FFFD (--strict refuses them)",
                        base::counted(encoded.replaced, "invalid UTF-8 sequence")));
@@ -123,8 +125,10 @@ void say_encoded(const text::EncodeCounts& encoded, const Notice& notice) {
         fmt::format("read {} spelt <unk> as the token", base::counted(encoded.unk_words, "word")));
   }
   if (encoded.special_spellings > 0) {
-    notice(fmt::format("read {} of a special token as ordinary text",
-                       base::counted(encoded.special_spellings, "spelling")));
+    const bool cut = settings.tokenizer == "word" && settings.word_split == "unicode";
+    notice(fmt::format("read {} of a special token as ordinary text{}",
+                       base::counted(encoded.special_spellings, "spelling"),
+                       cut ? " (--word-split space reads <unk> as the token)" : ""));
   }
   if (encoded.special_unknown > 0) {
     notice(fmt::format("read {} of a special token as <unk>: the words are not in the vocabulary",
@@ -150,10 +154,34 @@ std::shared_ptr<const text::Tokenizer> read_tokenizer(const Settings& settings,
   return opened.tokenizer;
 }
 
+/// A held-out loss says nothing of a text that was learned.
+void leave_out(const std::string& validation_file, text::CorpusFiles& files, const Notice& notice) {
+  if (validation_file.empty()) return;
+  const std::size_t before = files.paths.size();
+  std::erase_if(files.paths, [&](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::equivalent(path, validation_file, ignored);
+  });
+  if (files.paths.size() == before) return;
+  if (files.paths.empty()) {
+    throw Error(ErrorKind::argument,
+                fmt::format("--validation-file {}: it is all the text there is to train on; name "
+                            "another, or hold out a part by --validation",
+                            validation_file));
+  }
+  notice(fmt::format("left out {} of the training text: it is held out", validation_file));
+}
+
 }  // namespace
 
-text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading) {
+text::CorpusFiles list_and_say(const std::vector<std::string>& corpus,
+                               const std::string& validation_file, const Reading& reading) {
   text::CorpusFiles files = text::list_corpus(corpus, reading.stop);
+  leave_out(validation_file, files, reading.notice);
+  std::set<std::string> seen;
+  for (const std::string& path : files.paths) {
+    if (!seen.insert(path).second) reading.notice(path + " is named twice: its text counts twice");
+  }
   if (files.skipped_binary + files.skipped_links + files.skipped_models > 0) {
     std::string examples;
     for (const std::string& name : files.skipped_examples) {
@@ -275,7 +303,7 @@ Vocabulary make_vocabulary(const text::CorpusFiles& files, const Settings& setti
 
 Vocabulary learn_vocabulary(const std::vector<std::string>& corpus, const Settings& settings,
                             const Reading& reading) {
-  const text::CorpusFiles files = list_and_say(corpus, reading);
+  const text::CorpusFiles files = list_and_say(corpus, "", reading);
   Vocabulary made = make_vocabulary(files, settings, reading);
   say_corpus(made.counts, reading.notice);
   if (made.report.replaced > 0) {
@@ -302,7 +330,7 @@ PreparedCorpus prepare_corpus(const text::CorpusFiles& files, const Settings& se
   corpus.stream = ids.finish(std::move(boundaries));
   corpus.fingerprint = ids.fingerprint();
   say_corpus(corpus.corpus_counts, reading.notice);
-  say_encoded(corpus.encode_counts, reading.notice);
+  say_encoded(corpus.encode_counts, settings, reading.notice);
   return corpus;
 }
 

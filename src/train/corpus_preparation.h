@@ -37,8 +37,11 @@ struct Reading {
 
 // All of these throw text::Stopped soon after `reading.stop` was set.
 
-/// The files behind the arguments; says what was left out.
-text::CorpusFiles list_and_say(const std::vector<std::string>& corpus, const Reading& reading);
+/// The files behind the arguments; says what was left out. The file that is held out
+/// (Settings::validation_file, may be empty) is none to train on. Throws Error(argument) where it
+/// is all there is.
+text::CorpusFiles list_and_say(const std::vector<std::string>& corpus,
+                               const std::string& validation_file, const Reading& reading);
 
 /// Looks at the first part of the text.
 TextFacts look_at_corpus(const text::CorpusFiles& files, const Settings& settings,

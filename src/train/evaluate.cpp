@@ -175,11 +175,11 @@ HeldOut evaluate_windows(base::ThreadPool& pool, const Settings& settings,
 }
 
 EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folder,
-                         const std::string& path) {
+                         const std::string& path, const Notice& notice) {
   const Settings settings = stored_settings(folder);
-  const PreparedCorpus corpus = prepare_corpus(
-      text::list_corpus({path}), settings, *folder.tokenizer,
-      std::filesystem::temp_directory_path().string(), {.notice = [](const std::string&) {}});
+  const PreparedCorpus corpus =
+      prepare_corpus(text::list_corpus({path}), settings, *folder.tokenizer,
+                     std::filesystem::temp_directory_path().string(), {.notice = notice});
   const text::WindowPlan plan(*corpus.stream, 0, corpus.stream->size(),
                               window_options(settings, false));
   model::Workspace<float> workspace;

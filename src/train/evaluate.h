@@ -11,6 +11,7 @@
 #include "store/model_folder.h"
 #include "text/token_stream.h"
 #include "text/windows.h"
+#include "train/corpus_preparation.h"
 #include "train/settings.h"
 
 namespace lexirow::train {
@@ -42,9 +43,11 @@ struct EvalReport {
 };
 
 /// Reads and scores a file or folder ("-": stdin) under the corpus rules the model was trained
-/// with. Throws Error(file) when nothing can be predicted (fewer than 2 tokens).
+/// with; `notice` hears what the text could not be read as. Throws Error(file) when nothing can be
+/// predicted (fewer than 2 tokens).
 EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folder,
-                         const std::string& path);
+                         const std::string& path,
+                         const Notice& notice = [](const std::string&) {});
 
 /// One score a line of input, blank lines too.
 struct LineScore {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "context/mixer.h"
 #include "lexirow/error.h"
@@ -68,19 +69,22 @@ const Given kWordMedium = {
     {"weight-decay", "0.5"},
     {"epochs", "6"},
 };
+// A pass over 200 MB in an hour: large batches share out the sweep over the whole table.
 const Given kGpt2Vocabulary = {
     {"tokenizer", "bpe:50257"},
-    {"mixer", "concat:4+decay:0.6:0.75:0.85:0.93:0.98"},
+    {"mixer", "concat:4+decay:0.7:0.9:0.98"},
     {"dim", "256"},
-    {"hidden", "512"},
+    {"hidden", "256"},
     {"context", "32"},
-    {"batch", "64"},
-    {"lr", "0.001"},
+    {"batch", "128"},
+    {"lr", "0.003"},
+    {"schedule", "one-cycle"},
     {"tied", "true"},
     {"weight-decay", "0.1"},
     {"loss", "auto"},
     {"epochs", "4"},
     {"minutes", "60"},
+    {"eval-every", "3000"},
 };
 
 struct Preset {
@@ -198,6 +202,21 @@ void apply_consequences(Settings& settings, const Given& given) {
   if ((is_given(given, "epochs") || is_given(given, "minutes")) && free("steps")) {
     settings.steps = 0;
   }
+}
+
+// Settings that apply_consequences changes although a preset has chosen them.
+const std::set<std::string> kFollowing = {"tied",    "bias",     "row-updates", "layers",
+                                          "dropout", "residual", "layer-norm",  "weight-decay"};
+
+/// What the given options change of the preset beside themselves, since the two do not go together.
+std::string say_consequences(const Settings& settings, const Settings& alone, const Given& given) {
+  std::string changed;
+  for (const SettingField& field : setting_fields()) {
+    if (!kFollowing.contains(field.name) || is_given(given, field.name)) continue;
+    if (setting_text(settings, field) == setting_text(alone, field)) continue;
+    changed += " " + setting_argument(settings, field);
+  }
+  return changed;
 }
 
 void require(bool good, const std::string& text) {
@@ -346,15 +365,23 @@ bool is_given(const Given& given, const std::string& name) {
 }
 
 Settings resolve_settings(const Given& given, const TextFacts& facts, std::string& choice) {
+  choice.clear();
   Settings settings;
   for (const auto& [name, text] : given) set_setting(settings, name, text);  // names and forms
   settings = Settings();
   apply_preset(settings, choose_preset(given, facts, choice), facts);
+  Settings alone = settings;
+  apply_consequences(alone, {});
   for (const auto& [name, text] : given) {
     if (name != "preset") set_setting(settings, name, text);
   }
   apply_consequences(settings, given);
   validate(settings);
+  const std::string changed = say_consequences(settings, alone, given);
+  if (!changed.empty() && settings.preset != "plain") {
+    choice += fmt::format("{}with what is given go also{}",
+                          choice.empty() ? "preset " + settings.preset + ": " : "; ", changed);
+  }
   return settings;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/system.h"
 #include "base/wording.h"
+#include "context/mixer.h"
 #include "lexirow/error.h"
 #include "store/training_state.h"
 #include "text/corpus.h"
@@ -50,7 +51,20 @@ void Run::split() {
                     train_plan_->documents(), train_plan_->short_documents(),
                     train_plan_->split_documents(), settings_.context));
   }
+  say_short_pieces();
   hold_out(begin);
+}
+
+/// A context that looks back further than a piece reaches is not trained there, but generating
+/// reads on.
+void Run::say_short_pieces() const {
+  const std::int64_t back = context::carried_rows(folder_.config.mixer);
+  if (settings_.carry || back < settings_.context) return;
+  events_.notice(fmt::format(
+      "--mixer {} looks back {}, but a piece has {} (--context) with nothing before it: "
+      "what lies further back is never trained and not in the held-out losses, yet "
+      "generate reads it; give --carry, or a longer --context",
+      settings_.mixer, base::counted(back, "token"), settings_.context));
 }
 
 void Run::fit_context(std::int64_t end) {
@@ -142,13 +156,41 @@ void Run::resume() {
         "give the same text, or train anew with --force");
   }
   saved_step_ = state.step;
+  const std::int64_t trained_for = state.steps;
   const std::int64_t steps = steps_to_make();
   load();  // a probe has moved the weights
   state.steps = std::max(steps, state.step);
+  if (settings_.schedule_steps > 0) state.schedule_steps = settings_.schedule_steps;
   record_settings();
-  events_.notice(fmt::format("going on at step {} of {}", state.step, state.steps));
+  say_resumed(trained_for);
   history_ =
       std::make_unique<History>(folder_.path + "/" + store::kHistoryFile, command(), state.step);
+}
+
+void Run::say_resumed(std::int64_t trained_for) const {
+  const RunState& state = trainer_->state();
+  if (out_of_patience()) {
+    events_.notice(
+        fmt::format("nothing to do: --patience {} stopped this run at step {} of {}, after {} "
+                    "without gain since step {}; a larger --patience goes on",
+                    settings_.patience, state.step, trained_for,
+                    base::counted(state.without_gain, "held-out loss"), state.best_step));
+    return;
+  }
+  if (state.step >= state.steps) {
+    events_.notice(
+        fmt::format("nothing to do: this run is complete at step {}; --steps N with a "
+                    "larger N goes on",
+                    state.step));
+    return;
+  }
+  events_.notice(fmt::format("going on at step {} of {}", state.step, state.steps));
+  if (settings_.schedule_steps == 0 || state.steps <= state.schedule_steps) return;
+  events_.notice(
+      fmt::format("the {} schedule ends at step {}: behind it the learning rate stays at "
+                  "{:.2e}; --schedule-steps {} makes it as long as the run",
+                  settings_.schedule, state.schedule_steps, trainer_->rate_of(state.schedule_steps),
+                  state.steps));
 }
 
 void Run::record_settings() {
@@ -173,7 +215,7 @@ TrainResult Run::go() {
   RunState& state = trainer_->state();
   start_ = last_save_ = Clock::now();
   tokens_at_start_ = mark_tokens_ = state.tokens;
-  mark_step_ = state.step;
+  mark_step_ = first_step_ = state.step;
   if (const auto validation_loss = evaluate_if_due()) report(validation_loss);
   while (state.step < state.steps && !out_of_patience()) {
     if (stop_.load()) return finish(true);
@@ -390,6 +432,7 @@ TrainResult Run::finish(bool interrupted) {
 
   TrainResult result;
   result.steps = state.step;
+  result.first_step = first_step_;
   result.train_loss = state.train_loss;
   if (!interrupted || evaluated) result.validation_loss = validation_loss_;
   result.tokens = state.tokens;
@@ -400,6 +443,7 @@ TrainResult Run::finish(bool interrupted) {
   result.vocab_size = folder_.config.vocab_size;
   result.parameters = folder_.parameters.count();
   result.model = folder_.path;
+  result.leaks = context::leaks_future(folder_.config.mixer);
   result.interrupted = interrupted;
   return result;
 }

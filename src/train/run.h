@@ -47,12 +47,15 @@ class Run {
 
   void split();
   void fit_context(std::int64_t end);
+  void say_short_pieces() const;
   void hold_out(std::int64_t begin);
   std::int64_t steps_to_make();
   std::int64_t steps_in_minutes(double minutes, double& step_seconds);
   double probe_step();
   double probe_evaluation();
   void space_evaluations(double step_seconds, double evaluation_seconds);
+  /// Says where a resumed run stands; `trained_for` are the steps it was to make before.
+  void say_resumed(std::int64_t trained_for) const;
   void record_settings();
   std::string command() const;
 
@@ -86,6 +89,7 @@ class Run {
 
   Clock::time_point start_;
   double evaluation_seconds_ = 0;  // left out of the rates
+  std::int64_t first_step_ = 0;
   std::int64_t tokens_at_start_ = 0;
   // The recent rate is measured from here.
   double mark_seconds_ = 0;

@@ -115,7 +115,7 @@ void Run::space_evaluations(double step_seconds, double evaluation_seconds) {
   const std::int64_t before = settings_.eval_every;
   settings_.eval_every = rounded_down(least);
   events_.notice(
-      fmt::format("a held-out loss every {} steps instead of {}: each takes about {:.0f} "
+      fmt::format("a held-out loss every {} steps instead of {}: each takes about {:.2g} "
                   "s",
                   settings_.eval_every, before, evaluation_seconds));
 }

@@ -105,7 +105,8 @@ std::vector<SettingField> data_and_training_fields() {
       {"row-updates", &S::row_updates, "Training", "dense|lazy",
        "step every row every time as PyTorch does, or only the rows read"},
       {"lr", &S::lr, "Training", "X", "learning rate"},
-      {"weight-decay", &S::weight_decay, "Training", "X", "decay of the parameters"},
+      {"weight-decay", &S::weight_decay, "Training", "X",
+       "decay of the parameters; of adamw alone unless given"},
       {"decay-of", &S::decay_of, "Training", "all|matrices",
        "what decays: every parameter as in PyTorch, or all but biases, norms and learned rates"},
       {"schedule", &S::schedule, "Training", "constant|cosine|one-cycle|plateau",
@@ -218,6 +219,12 @@ void set_setting(Settings& settings, const std::string& name, const std::string&
       field.member);
 }
 
+std::string setting_argument(const Settings& settings, const SettingField& field) {
+  const std::string text = setting_text(settings, field);
+  if (field.value.empty()) return fmt::format("--{}{}", text == "true" ? "" : "no-", field.name);
+  return fmt::format("--{} {}", field.name, base::shell_word(text));
+}
+
 std::string setting_arguments(const Settings& settings) {
   const Settings initial;
   std::string result;
@@ -228,11 +235,7 @@ std::string setting_arguments(const Settings& settings) {
     const bool said = field.name == "bias" && settings.tied;
     if (text == setting_text(initial, field) && !said) continue;
     if (!result.empty()) result += ' ';
-    if (!field.value.empty()) {
-      result += fmt::format("--{} {}", field.name, base::shell_word(text));
-    } else {
-      result += fmt::format("--{}{}", text == "true" ? "" : "no-", field.name);
-    }
+    result += setting_argument(settings, field);
   }
   return result;
 }
@@ -258,7 +261,8 @@ Given given_from_json(const nlohmann::ordered_json& json, const std::string& whe
     if (!known) {
       throw Error(ErrorKind::file,
                   fmt::format("{}: unknown setting '{}'; the names are those of train --help "
-                              "without dashes",
+                              "without dashes, but for the group Run, which stands on the command "
+                              "line",
                               where, name));
     }
     if (value.is_structured() || value.is_null()) {

@@ -96,6 +96,8 @@ void set_setting(Settings& settings, const std::string& name, const std::string&
 /// Settings given by the user: flag name without dashes, value as text.
 using Given = std::vector<std::pair<std::string, std::string>>;
 
+/// The flag that states one of them, such as --dim 64 or --no-tied.
+std::string setting_argument(const Settings& settings, const SettingField& field);
 /// The flags that repeat these settings: every one that differs from the initial values, in table
 /// order.
 std::string setting_arguments(const Settings& settings);

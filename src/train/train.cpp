@@ -131,9 +131,10 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   Reading reading{events.notice, &stop};
   OutputFolder output(request.out, request.force, events);
   keep_stdin(corpus, output.path(), stop);
-  const text::CorpusFiles files = list_and_say(readable_corpus(corpus, output.path()), reading);
   Settings settings;
   for (const auto& [name, text] : request.given) set_setting(settings, name, text);
+  const text::CorpusFiles files =
+      list_and_say(readable_corpus(corpus, output.path()), settings.validation_file, reading);
   const TextFacts facts = look_at_corpus(files, settings, reading);
   settings = resolve_settings(request.given, facts, choice);
   settings.validation_file = absolute(settings.validation_file);
@@ -194,6 +195,16 @@ Settings resumed_settings(const store::ModelFolder& folder, const Given& given) 
     }
     settings = wished;
   }
+  const bool kept_best = stored_settings(folder).patience > 0;
+  if (kept_best != (settings.patience > 0)) {
+    throw Error(
+        ErrorKind::argument,
+        fmt::format("--resume: --patience {} {}; {}, or train anew with --force", settings.patience,
+                    kept_best ? "ends what this run does since its start, keeping its best "
+                                "weights"
+                              : "needs the best weights, which this run does not keep",
+                    kept_best ? "give 1 or more" : "leave it out"));
+  }
   const bool length =
       is_given(given, "steps") || is_given(given, "epochs") || is_given(given, "minutes");
   if (length) {
@@ -223,7 +234,7 @@ TrainResult train_on(const TrainRequest& request, const TrainEvents& events,
 
   base::ThreadPool pool(request.threads);
   const Reading reading{events.notice, &stop};
-  const text::CorpusFiles files = list_and_say(corpus, reading);
+  const text::CorpusFiles files = list_and_say(corpus, settings.validation_file, reading);
   const PreparedCorpus prepared =
       prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
   const Fixed fixed{.context = true, .eval_every = is_given(request.given, "eval-every")};

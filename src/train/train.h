@@ -43,6 +43,7 @@ struct TrainEvents {
 
 struct TrainResult {
   std::int64_t steps = 0;
+  std::int64_t first_step = 0;  ///< steps made before this session, which tokens and losses include
   double train_loss = 0;
   std::optional<double> validation_loss;  ///< of the weights written
   std::int64_t tokens = 0;
@@ -52,6 +53,7 @@ struct TrainResult {
   std::int64_t vocab_size = 0;
   std::int64_t parameters = 0;
   std::string model;
+  bool leaks = false;        ///< its mixer reads the tokens it predicts (--allow-leak)
   bool interrupted = false;  ///< stopped by `stop`; saved, to be resumed
   /// Stopped while the text was still being read: a new run has left nothing behind, a resumed one
   /// its folder as it was; there is nothing else to tell.

@@ -61,6 +61,9 @@ class Trainer {
   /// the last update ruined are never saved. Throws Error(numeric) as step() does.
   void check_last_batch();
 
+  /// The learning rate of a step, as the schedule and the halvings so far have it.
+  double rate_of(std::int64_t step) const;
+
   /// Keeps a copy of the parameters as the best so far.
   void keep_best();
   /// Puts the best parameters where the last ones are.
@@ -68,7 +71,6 @@ class Trainer {
 
  private:
   void next_batch();
-  double rate_of(std::int64_t step) const;
   void list_windows();
   void start_at_shares();
   void update(const loss::LossSum& loss);

@@ -113,6 +113,8 @@ TEST(Analogies, AreAnsweredByTheNearestRowBesidesTheThree) {
       folder, "a.txt",
       ": family\nman woman king queen\n: other\nman woman king boat\nman woman duke duchess\n"));
   ASSERT_EQ(analogies.size(), 3U);
+  EXPECT_EQ(read_analogies(write(folder, "comma.txt", "well sea aye ,\n"))[0].d, ",");
+  EXPECT_EQ(read_analogies(write(folder, "csv.txt", "a, b, c, d\n"))[0].a, "a");
   EXPECT_EQ(analogies[0].section, "family");
   base::ThreadPool pool(2);
   const AnalogyReport report = score_analogies(pool, table, analogies);

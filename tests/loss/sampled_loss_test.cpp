@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "lexirow/error.h"
@@ -194,6 +195,12 @@ TEST(NegativeSampler, RefusesWhatItCannotDraw) {
     EXPECT_THROW(NegativeSampler(counts, count), Error) << count;
   }
   EXPECT_NO_THROW(NegativeSampler(counts, 2));
+  try {
+    const NegativeSampler sampler({0, 7, 0}, 1);
+    ADD_FAILURE() << "there is nothing to draw";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("one token only"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

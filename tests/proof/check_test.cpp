@@ -42,6 +42,22 @@ TEST(CheckBuiltIn, EveryMixerPassesEveryCheckThatApplies) {
             (std::map<std::string, int>{{"label-shift", 4}, {"pad-row", 6}, {"tied-head", 13}}));
 }
 
+// A difference over the kink of a ReLU says nothing of the gradient; some of these seeds have one.
+TEST(Check, KinksOfReluAreNoFaults) {
+  Model model("none+concat:8+decay:0.5:0.9", false);
+  model.config.hidden = 64;
+  model.config.mlp.layers = 3;
+  model.config.mlp.activation = logits::Activation::relu;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    model::initialize(model.config, seed, model::Init::automatic, model.parameters);
+    CheckSubject subject = model.subject();
+    subject.seed = seed;
+    for (const CheckResult& check : run(subject).checks) {
+      EXPECT_TRUE(check.passed) << seed << ": " << check.name << ": " << check.text;
+    }
+  }
+}
+
 TEST(CheckBuiltIn, SaysWhatTheLeakyMixersAreThereFor) {
   base::ThreadPool pool(1);
   const Scratch scratch;

@@ -1,18 +1,35 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "text/byte_letters.h"
 #include "text/json_text.h"
+#include "text/token_stream.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
 
 namespace lexirow::text {
 
 using nlohmann::json;
+
+/// The ids of a text that comes in chunks of 1 to `longest` bytes.
+inline std::vector<Id> streamed_ids(const Tokenizer& tokenizer, const std::string& text,
+                                    std::size_t longest, std::mt19937& engine) {
+  StreamEncoder encoder(tokenizer, {}, {});
+  std::vector<Id> ids;
+  std::vector<std::int64_t> boundaries;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = std::min(1 + engine() % longest, text.size() - at);
+    encoder.push(std::string_view(text).substr(at, size), ids, boundaries);
+    at += size;
+  }
+  encoder.end_file(ids, boundaries);
+  return ids;
+}
 
 /// A byte-level BPE tokenizer.json: the 256 bytes, some merges, and <|endoftext|>.
 inline json small_bpe() {

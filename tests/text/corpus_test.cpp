@@ -56,6 +56,7 @@ TEST(Corpus, NamesUtf16) {
       text = error.what();
     }
     EXPECT_HOLDS(text, "a.txt: begins with the byte-order mark of UTF-16");
+    EXPECT_HOLDS(text, "iconv -f UTF-16 ");
     CorpusCounts counts;
     EXPECT_EQ(read(path, true, counts), bytes);
   }

@@ -4,7 +4,6 @@
 
 #include "bpe_support.h"
 #include "text/bpe_files.h"
-#include "text/token_stream.h"
 
 // A text read in chunks gives the ids of the whole, whatever steps a tokenizer.json puts together.
 
@@ -84,25 +83,11 @@ std::string tricky_text(std::mt19937& engine) {
   return text;
 }
 
-std::vector<Id> streamed(const Tokenizer& tokenizer, const std::string& text,
-                         std::mt19937& engine) {
-  StreamEncoder encoder(tokenizer, {}, {});
-  std::vector<Id> ids;
-  std::vector<std::int64_t> boundaries;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t size = std::min<std::size_t>(1 + engine() % 9, text.size() - at);
-    encoder.push(std::string_view(text).substr(at, size), ids, boundaries);
-    at += size;
-  }
-  encoder.end_file(ids, boundaries);
-  return ids;
-}
-
 void expect_no_cut_seen(const json& root, std::mt19937& engine, int rounds) {
   const auto tokenizer = tokenizer_of(root);
   for (int round = 0; round < rounds; ++round) {
     const std::string text = tricky_text(engine);
-    ASSERT_EQ(streamed(*tokenizer, text, engine), tokenizer->encode(text))
+    ASSERT_EQ(streamed_ids(*tokenizer, text, 9, engine), tokenizer->encode(text))
         << root["normalizer"].dump() << root["pre_tokenizer"].dump() << root["added_tokens"].dump()
         << json(text).dump();
   }

@@ -175,6 +175,18 @@ TEST(Presets, GivenFlagsOverride) {
   EXPECT_EQ(resolve_settings({{"preset", "word"}, {"steps", "5"}}, {}, choice).minutes, 0);
 }
 
+TEST(Presets, SayWhatGivenFlagsTakeWithThem) {
+  std::string choice;
+  resolve_settings({{"preset", "word"}, {"row-updates", "lazy"}}, {}, choice);
+  EXPECT_EQ(choice, "preset word: with what is given go also --no-tied --bias");
+  resolve_settings({{"preset", "word"}, {"tied", "false"}}, {}, choice);
+  EXPECT_NE(choice.find("--bias --row-updates lazy"), std::string::npos) << choice;
+  resolve_settings({{"preset", "word"}, {"optimizer", "adagrad"}}, {}, choice);
+  EXPECT_NE(choice.find("--weight-decay 0"), std::string::npos) << choice;
+  resolve_settings({{"preset", "word"}, {"dim", "16"}, {"tied", "true"}}, {}, choice);
+  EXPECT_EQ(choice, "");
+}
+
 // A preset's stack of layers ends where its hidden layers do; one that was asked for is refused.
 TEST(Presets, StacksNoLayersThatAreLeftOut) {
   std::string choice;

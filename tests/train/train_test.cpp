@@ -98,6 +98,85 @@ TEST(Train, LongerRunByResumeStaysAtTheFinalRate) {
   EXPECT_NEAR(run.progress.back().learning_rate, 0.001, 1e-12);
 }
 
+TEST(Train, AResumeStretchesTheScheduleWhereAskedAndElseSaysThatItEnds) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  TrainRequest request = small_request(folder, "m", {{"schedule", "one-cycle"}, {"lr", "0.01"}});
+  QuietRun()(request);
+  request.resume = true;
+  request.given = {{"steps", "50"}};
+  QuietRun ended;
+  ended(request);
+  EXPECT_NE(ended.all_notices().find("the one-cycle schedule ends at step 40"), std::string::npos)
+      << ended.all_notices();
+  EXPECT_LT(ended.progress.back().learning_rate, 1e-6);
+  request.given = {{"steps", "60"}, {"schedule-steps", "120"}};
+  QuietRun stretched;
+  stretched(request);
+  EXPECT_GT(stretched.progress.back().learning_rate, 1e-3);
+  EXPECT_EQ(store::open_model(request.out).settings["train"]["schedule-steps"], 120);
+}
+
+TEST(Train, AResumeSaysWhyThereIsNothingToDo) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const auto said = [](TrainRequest request) {
+    request.resume = true;
+    request.given.clear();
+    QuietRun run;
+    run(request);
+    return run.all_notices();
+  };
+  TrainRequest request = small_request(folder, "m", {});
+  QuietRun()(request);
+  EXPECT_NE(said(request).find("complete at step 40"), std::string::npos) << said(request);
+  request = small_request(folder, "p", {{"patience", "1"}, {"eval-every", "1"}, {"lr", "0.5"}});
+  EXPECT_LT(QuietRun()(request).steps, 40);
+  EXPECT_NE(said(request).find("--patience 1 stopped this run"), std::string::npos)
+      << said(request);
+  request.resume = true;
+  request.given = {{"patience", "0"}};
+  EXPECT_NE(error_of(request).find("give 1 or more"), std::string::npos) << error_of(request);
+}
+
+TEST(Train, TheHeldOutFileIsNotLearned) {
+  const TempFolder folder;
+  fs::create_directory(folder.path("texts"));
+  folder.write("texts/train.txt", small_text(60));
+  folder.write("texts/valid.txt", small_text(20));
+  TrainRequest request = small_request(folder, "m", {{"validation", "none"}});
+  request.corpus = {folder.path("texts")};
+  request.given.emplace_back("validation-file", folder.path("texts/valid.txt"));
+  QuietRun run;
+  run(request);
+  EXPECT_NE(run.all_notices().find("valid.txt of the training text"), std::string::npos)
+      << run.all_notices();
+  request.resume = true;
+  request.given = {{"steps", "45"}};
+  EXPECT_EQ(QuietRun()(request).steps, 45) << "the same text as before";
+  request.resume = false;
+  request.corpus = {folder.path("texts/valid.txt")};
+  request.out = folder.path("n");
+  request.given = {{"preset", "plain"}, {"validation-file", folder.path("texts/valid.txt")}};
+  EXPECT_NE(error_of(request).find("all the text there is"), std::string::npos)
+      << error_of(request);
+}
+
+TEST(Train, SaysThatAMixerLooksBackFurtherThanAPiece) {
+  const TempFolder folder;
+  folder.write("text.txt", small_text(60));
+  const auto said = [&](const Given& given) {
+    QuietRun run;
+    TrainRequest request = small_request(folder, "m", given);
+    request.force = true;
+    run(request);
+    return run.all_notices().find("looks back 15 tokens, but a piece has 8") != std::string::npos;
+  };
+  EXPECT_TRUE(said({{"mixer", "concat:16"}}));
+  EXPECT_FALSE(said({{"mixer", "concat:16"}, {"carry", "true"}}));
+  EXPECT_FALSE(said({{"mixer", "concat:8"}}));
+}
+
 TEST(Train, ResumeRefusesAnotherSettingAndAnotherText) {
   const TempFolder folder;
   folder.write("text.txt", small_text(60));
