@@ -93,8 +93,10 @@ Window WindowPlan::at(std::int64_t i) const {
   const Part here = part(document);
   const std::int64_t offset = (i - before) * options_.stride;
   const std::int64_t labels = here.end - here.begin - 1;
+  const bool restarts =
+      options_.restart_every > 0 && i % options_.restart_every == options_.restart_every - 1;
   return {here.begin + offset, std::min(options_.context, labels - offset),
-          std::min(options_.carry, offset), here.begin};
+          restarts ? 0 : std::min(options_.carry, offset), here.begin};
 }
 
 void fill_batch(const TokenStream& stream, const WindowPlan& plan,

@@ -16,6 +16,7 @@ struct WindowOptions {
   std::int64_t context = 64;  ///< T, labels in a full window
   std::int64_t stride = 64;   ///< distance of window starts
   std::int64_t carry = 0;     ///< earlier tokens read as context before each window (W-1, or 0)
+  std::int64_t restart_every = 0;  ///< every so many windows one reads none of them (0: never)
 };
 
 /// One training piece: inputs [begin, begin + length), labels one later.

@@ -103,6 +103,7 @@ text::WindowOptions window_options(const Settings& settings, bool overlap) {
   if (settings.carry) {
     const context::Mixer mixer = context::parse_mixer(settings.mixer);
     options.carry = overlap ? context::carried_rows(mixer) : context::window_reach(mixer);
+    options.restart_every = overlap ? settings.restart_every : 0;
   }
   return options;
 }

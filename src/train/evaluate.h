@@ -45,9 +45,9 @@ struct EvalReport {
 /// Reads and scores a file or folder ("-": stdin) under the corpus rules the model was trained
 /// with; `notice` hears what the text could not be read as. Throws Error(file) when nothing can be
 /// predicted (fewer than 2 tokens).
-EvalReport evaluate_file(base::ThreadPool& pool, const store::ModelFolder& folder,
-                         const std::string& path,
-                         const Notice& notice = [](const std::string&) {});
+EvalReport evaluate_file(
+    base::ThreadPool& pool, const store::ModelFolder& folder, const std::string& path,
+    const Notice& notice = [](const std::string&) {});
 
 /// One score a line of input, blank lines too.
 struct LineScore {

@@ -77,6 +77,7 @@ const Given kGpt2Vocabulary = {
     {"hidden", "256"},
     {"context", "32"},
     {"batch", "128"},
+    {"restart-every", "16"},
     {"lr", "0.003"},
     {"schedule", "one-cycle"},
     {"tied", "true"},
@@ -192,6 +193,7 @@ void apply_consequences(Settings& settings, const Given& given) {
   if (!settings.validation_file.empty() && free("validation")) settings.validation = "none";
   const bool holds_out = validation_fraction(settings) > 0 || !settings.validation_file.empty();
   if ((!holds_out || settings.eval_every == 0) && free("patience")) settings.patience = 0;
+  if (!settings.carry && free("restart-every")) settings.restart_every = 0;
   if (settings.stride == 0) settings.stride = settings.context;
   // Of steps, epochs and minutes, those given stand alone; a preset's limit by epochs stays beside
   // --minutes, since more time does not make more text.
@@ -288,6 +290,11 @@ void validate_data(const Settings& settings) {
   validate_word_options(settings);
   require_at_least("context", settings.context, 1);
   require_at_least("batch", settings.batch, 1);
+  require_at_least("restart-every", settings.restart_every, 0);
+  require(
+      settings.restart_every == 0 || settings.carry,
+      "--restart-every: without --carry every piece begins with nothing before it; leave it out "
+      "or give --carry");
   require(settings.stride >= 1 && settings.stride <= settings.context,
           fmt::format("--stride: got {}, expected 1 to the context ({}); a larger one would leave "
                       "tokens out",

@@ -87,6 +87,9 @@ std::vector<SettingField> data_and_training_fields() {
       {"carry", &S::carry, "Data", "",
        "read earlier tokens before each piece: W-1 (window, concat), those that count (decay); "
        "held-out losses carry running averages on"},
+      {"restart-every", &S::restart_every, "Data", "N",
+       "with --carry: every Nth piece begins as a text does, nothing read before it, so that short "
+       "prompts are learned too (0: none)"},
       {"batch", &S::batch, "Data", "B", "pieces in a batch"},
       {"validation", &S::validation, "Data", "FRACTION|none",
        "hold out the last part of the tokens"},

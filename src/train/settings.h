@@ -41,6 +41,7 @@ struct Settings {
   std::int64_t context = 64;
   std::int64_t stride = 0;  ///< 0: context
   bool carry = false;
+  std::int64_t restart_every = 0;  ///< of carried pieces, every Nth starts anew (0: none)
   std::string documents = "stream";
   std::int64_t batch = 32;
 

@@ -64,6 +64,7 @@ const std::vector<OptionCase> kCases = {
     {"context", "--context 7", "", model},
     {"stride", "--stride 4", "", model},
     {"carry", "--carry", "--mixer concat:3", model},
+    {"restart-every", "--restart-every 2", "--mixer concat:3 --carry", model},
     {"batch", "--batch 3", "", model},
     {"validation", "--validation 0.2", "", held_out},
     {"validation-file", "--validation-file other.txt", "", held_out},

@@ -58,6 +58,18 @@ TEST(Windows, CarryReadsEarlierTokensOfTheDocumentOnly) {
   EXPECT_EQ(batch.labels, (Ids{1, 2, 3, -100, 5, 6, 7, 8, 9, -100}));
 }
 
+TEST(Windows, SomeOfThoseThatCarryStartAnew) {
+  const auto stream = counting_stream({0, 17});
+  const WindowPlan plan(stream, 0, 17, {4, 4, 2, 3});
+  std::vector<std::int64_t> carried;
+  for (std::int64_t i = 0; i < plan.size(); ++i) carried.push_back(plan.at(i).carried);
+  EXPECT_EQ(carried, (Sizes{0, 2, 0, 2}));
+  const Batch batch = batch_of(stream, plan);
+  const std::vector<std::uint8_t> third(batch.mask.begin() + 12, batch.mask.begin() + 18);
+  EXPECT_EQ(third, (std::vector<std::uint8_t>{0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(batch.counted, 16) << "every token is a label all the same";
+}
+
 TEST(Windows, ARangeIsAStreamOfItsOwn) {
   const auto stream = counting_stream({0, 10});
   const WindowPlan plan(stream, 4, 9, {3, 3, 8});

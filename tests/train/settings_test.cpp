@@ -221,6 +221,7 @@ TEST(Presets, RefusesWhatCannotBe) {
       {{{"lr", "-1"}}, "--lr: got -1"},
       {{{"batch", "-3"}}, "--batch: got -3"},
       {{{"stride", "100"}, {"context", "10"}}, "--stride: got 100"},
+      {{{"preset", "plain"}, {"restart-every", "8"}}, "--restart-every: without --carry"},
       {{{"validation", "1.5"}}, "--validation: got 1.5"},
       {{{"warmup", "lots"}}, "--warmup: got 'lots'"},
       {{{"preset", "plain"}, {"patience", "3"}}, "--patience"},
