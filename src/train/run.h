@@ -22,6 +22,7 @@ namespace lexirow::train {
 struct Fixed {
   bool context = false;
   bool eval_every = false;
+  bool save_seconds = false;
 };
 
 /// One run over a prepared corpus: what is held out, how many steps, the loop with its log lines,
@@ -69,6 +70,8 @@ class Run {
   std::optional<double> evaluate(bool at_end);
   void follow_plateau(double loss);
   void report(std::optional<double> validation_loss);
+  /// Whether it is time for a checkpoint.
+  bool is_save_due() const;
   void checkpoint();
   TrainResult finish(bool interrupted);
 
@@ -98,6 +101,7 @@ class Run {
   double tokens_per_second_ = 0;
   double seconds_per_step_ = 0;
   Clock::time_point last_save_;
+  double save_cost_ = 0;  // seconds that it took
   std::int64_t saved_step_ = -1;
   std::optional<double> validation_loss_;
 };

@@ -132,7 +132,7 @@ std::vector<SettingField> data_and_training_fields() {
       {"save-every", &S::save_every, "Reporting and saving", "N",
        "steps between resume states (0: only at the end)", kFree},
       {"save-seconds", &S::save_seconds, "Reporting and saving", "X",
-       "seconds between resume states (0: off)", kFree},
+       "seconds between resume states, more where writing one takes long (0: off)", kFree},
   };
 }
 

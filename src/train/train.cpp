@@ -160,7 +160,8 @@ TrainResult train_new(const TrainRequest& request, const TrainEvents& events,
   const PreparedCorpus prepared =
       prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
   const Fixed fixed{.context = is_given(request.given, "context"),
-                    .eval_every = is_given(request.given, "eval-every")};
+                    .eval_every = is_given(request.given, "eval-every"),
+                    .save_seconds = is_given(request.given, "save-seconds")};
   Run run(pool, settings, fixed, folder, prepared, events, stop);
   run.begin(rows.get());
   TrainResult result = run.go();
@@ -237,7 +238,9 @@ TrainResult train_on(const TrainRequest& request, const TrainEvents& events,
   const text::CorpusFiles files = list_and_say(corpus, settings.validation_file, reading);
   const PreparedCorpus prepared =
       prepare_corpus(files, settings, *folder.tokenizer, spool_folder(output.path()), reading);
-  const Fixed fixed{.context = true, .eval_every = is_given(request.given, "eval-every")};
+  const Fixed fixed{.context = true,
+                    .eval_every = is_given(request.given, "eval-every"),
+                    .save_seconds = is_given(request.given, "save-seconds")};
   Run run(pool, settings, fixed, folder, prepared, events, stop);
   run.resume();
   return run.go();
